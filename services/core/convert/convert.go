@@ -1,9 +1,11 @@
-// Package convert translates between the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 and core/model. It is the
-// only package that knows both.
+// Package convert translates between the contract's messages and core/model: those of kerf.cluster and kerf.planner,
+// what the actuator stores, and its verdicts. It is the only package that reads the fields of both.
 //
 // What comes in is checked completely: an unknown enum, a negative amount, an id that is missing, there twice or leads
-// nowhere is a Problem that names the object and the field, and nothing is ever filled in or passed over. What comes out
-// of Input is in canonical order, whatever order it came in. The package decides nothing and judges no plan.
+// nowhere is a Problem that names the object and the field, and nothing is ever filled in or passed over. Tolerant of
+// words that this version does not know are the readers of what another version wrote alone: stored.go and
+// decisions.go. What comes out of Input is in canonical order, whatever order it came in. The package decides nothing
+// and judges no plan.
 //
 // Start reading at Input, then problem.go; each further file holds one group of messages, in both directions.
 package convert

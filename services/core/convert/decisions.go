@@ -43,7 +43,7 @@ func ActsOn(v *plannerpb.NodeVerdict) bool {
 
 // TellsOf says whether users are told what keeps a node of Kerf's.
 func TellsOf(v *plannerpb.NodeVerdict) bool {
-	return v.GetClaim() != "" && v.GetDisruption() == "" && rules.Told(model.Code(v.GetReason().GetCode())) != ""
+	return v.GetClaim() != "" && v.GetDisruption() == "" && rules.EventOf(model.Code(v.GetReason().GetCode())) != ""
 }
 
 // decisions reads the lists of what is to be done, where pods go, and what can't be.

@@ -39,6 +39,7 @@ func full() model.Input {
 			Offerings: []model.Offering{
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, UnavailableUntil: at(9), ZoneID: "use1-az1"},
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: new(int64(3))},
+				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 32000, Reclaimed: model.Below10, ZoneID: "use1-az1", ZoneShifted: true},
 			},
 			Claims: []model.Claim{fullClaim()},
 			Notices: []model.Notice{{
@@ -217,7 +218,7 @@ func fullPlan() model.Plan {
 		}},
 		Disruptions: []model.Disruption{{
 			ID: "d-9", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-9"},
-			Destinations: []model.Placement{{Pod: "shop/web-0", Claim: "claim-9"}}, Evictions: 1, Saving: 5000, Explanation: why,
+			Destinations: []model.Placement{{Pod: "shop/web-0", Claim: "claim-9"}}, Evictions: 1, Saving: 5000, SavingEstimated: true, Explanation: why,
 			Churn: 1000, PayBack: 12 * time.Minute, Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", UID: "u-1", Revision: "abc", Pods: 1}},
 		}},
 		Summary:    &model.DisruptionSummary{Candidates: 9, Judged: 8, Tried: 7, Floor: 80000, ResumeAfter: "claim-1"},
@@ -225,12 +226,12 @@ func fullPlan() model.Plan {
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},
-		Nodes:    []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true), PodDeletionCost: -7}},
+		Nodes:    []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, PriceEstimated: true, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true), PodDeletionCost: -7}},
 		Problems: []model.Reason{why},
 		Objects: []model.ObjectState{
 			{Subject: "nodeoverlay/a", Generation: 3, NotReady: why},
 			{Subject: "capacitybuffer/shop/event", Capacity: &model.BufferCapacity{Replicas: 5, Coming: 2, Missing: 1, Why: why, TemplateGeneration: 4}},
 		},
-		ReconsiderTime: at(15), CostBefore: 96000, CostAfter: 91000, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
+		ReconsiderTime: at(15), CostBefore: 96000, CostAfter: 91000, CostEstimated: true, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
 	}
 }

@@ -18,7 +18,7 @@ func Plan(p model.Plan) *plannerpb.Plan {
 		Placements:                write(p.Placements, writePlacement),
 		Pending:                   write(p.Pending, writePending),
 		Nodes:                     write(p.Nodes, writeVerdict),
-		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter, Traceparent: p.Traceparent,
+		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter, CostEstimated: p.CostEstimated, Traceparent: p.Traceparent,
 
 		ReconsiderTime: stamp(p.ReconsiderTime),
 		Problems:       write(p.Problems, writeReason),
@@ -63,7 +63,7 @@ func writeDisruption(d model.Disruption) *plannerpb.Disruption {
 	out := &plannerpb.Disruption{
 		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason),
 		Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
-		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
+		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving, SavingEstimated: d.SavingEstimated,
 		Reason: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
 	}
 	if d.PayBack != 0 {
@@ -98,6 +98,7 @@ func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
 	return &plannerpb.NodeVerdict{
 		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: known64(v.Price), Reason: writeReason(v.Reason),
 		Disruption: string(v.Disruption), WasteMicroUsdPerHour: known64(v.Waste), Deferred: v.Deferred, PodDeletionCost: v.PodDeletionCost,
+		PriceEstimated: v.PriceEstimated,
 	}
 }
 
@@ -136,7 +137,7 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
 		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
 		ReconsiderTime: r.time("reconsider_time", p.GetReconsiderTime()),
-		CostBefore:     p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(), Traceparent: p.GetTraceparent(),
+		CostBefore:     p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(), CostEstimated: p.GetCostEstimated(), Traceparent: p.GetTraceparent(),
 	}
 	if s := p.GetDisruptionSummary(); s != nil {
 		out.Summary = &model.DisruptionSummary{
@@ -160,6 +161,7 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 			Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Price: v.GetPriceMicroUsdPerHour(),
 			Reason: r.given("reason", v.GetReason()), Disruption: model.DisruptionID(v.GetDisruption()),
 			Waste: v.GetWasteMicroUsdPerHour(), Deferred: v.Deferred, PodDeletionCost: v.GetPodDeletionCost(),
+			PriceEstimated: v.GetPriceEstimated(),
 		})
 	}
 	return out, r.err()
@@ -186,7 +188,7 @@ func (r *reader) disruption(d *plannerpb.Disruption) model.Disruption {
 	out := model.Disruption{
 		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("disruption_reason", d.GetDisruptionReason()),
 		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
-		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(),
+		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(), SavingEstimated: d.GetSavingEstimated(),
 		Explanation: r.given("reason", d.GetReason()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
 	}
 	if span := r.duration("payback", d.GetPayback()); span != nil {

@@ -176,10 +176,15 @@ func (r *reader) offering(o *clusterpb.Offering) model.Offering {
 		UnavailableUntil: r.time("unavailable_until", o.GetUnavailableUntil()),
 		ReservationID:    o.GetReservationId(),
 		ZoneID:           o.GetZoneId(),
+		Reclaimed:        model.ReclaimBand(o.GetReclaimBand()),
+		ZoneShifted:      o.GetZoneShifted(),
 	}
 	if o.ReservationRemaining != nil {
 		n := r.notNegative("reservation_remaining", o.GetReservationRemaining())
 		out.ReservationRemaining = &n
+	}
+	if out.Reclaimed < 0 || out.Reclaimed > model.Above20 { // one of a later version: not known here
+		out.Reclaimed = 0
 	}
 	switch reserved := out.CapacityType == model.Reserved; {
 	case reserved && (out.ReservationID == "" || out.ReservationRemaining == nil):
@@ -195,5 +200,6 @@ func writeOffering(o model.Offering) *clusterpb.Offering {
 		InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: clusterpb.CapacityType(o.CapacityType),
 		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, UnavailableUntil: stamp(o.UnavailableUntil),
 		ReservationId: o.ReservationID, ReservationRemaining: o.ReservationRemaining, ZoneId: o.ZoneID,
+		ReclaimBand: clusterpb.ReclaimBand(o.Reclaimed), ZoneShifted: o.ZoneShifted,
 	}
 }

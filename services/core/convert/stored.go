@@ -22,12 +22,15 @@ func ReadClaim(m *storagepb.StoredClaim) (model.Claim, error) {
 	c := r.claim(m.GetClaim())
 	c.Attempt = int(r.notNegative("attempt", int64(m.GetAttempt())))
 	c.Traceparent, c.Fence = m.GetTraceparent(), m.GetFence()
+	c.Launch, c.LaunchSize = m.GetLaunch(), int(r.notNegative("launch_size", int64(m.GetLaunchSize())))
 	return c, r.err()
 }
 
 // StoredClaim writes a claim with what the store alone has of it.
 func StoredClaim(c model.Claim) *storagepb.StoredClaim {
-	return &storagepb.StoredClaim{Claim: Claim(c), Attempt: clamp(c.Attempt), Traceparent: c.Traceparent, Fence: c.Fence}
+	return &storagepb.StoredClaim{
+		Claim: Claim(c), Attempt: clamp(c.Attempt), Traceparent: c.Traceparent, Fence: c.Fence, Launch: c.Launch, LaunchSize: clamp(c.LaunchSize),
+	}
 }
 
 // ReadRecord reads the stored record of a disruption. The error is an *Error.
@@ -49,6 +52,7 @@ func ReadShortage(m *storagepb.StoredShortage) (model.Shortage, error) {
 		InstanceType: model.TypeName(m.GetInstanceType()), Zone: m.GetZone(),
 		CapacityType: model.CapacityType(enum(r, "capacity_type", m.GetCapacityType(), clusterpb.CapacityType_name)),
 		Until:        r.time("until", m.GetUntil()), Message: m.GetMessage(),
+		Times: int(r.notNegative("times", int64(m.GetTimes()))), Tries: int(r.notNegative("tries", int64(m.GetTries()))),
 	}, r.err()
 }
 
@@ -56,6 +60,6 @@ func ReadShortage(m *storagepb.StoredShortage) (model.Shortage, error) {
 func Shortage(s model.Shortage) *storagepb.StoredShortage {
 	return &storagepb.StoredShortage{
 		InstanceType: string(s.InstanceType), Zone: s.Zone, CapacityType: clusterpb.CapacityType(s.CapacityType),
-		Until: stamp(s.Until), Message: s.Message,
+		Until: stamp(s.Until), Message: s.Message, Times: clamp(s.Times), Tries: clamp(s.Tries),
 	}
 }

@@ -2,7 +2,7 @@
 // can be said of a key alone: which older names it has, and whether a node gets it without its pool's doing.
 //
 // The keys are those of Kubernetes, of Karpenter (whose manifests Kerf reads) and Kerf's own. The package knows no object
-// that carries them. Start reading at NodePool; Normal and WellKnown are in keys.go.
+// that carries them. Start reading at NodePool; Normal, WellKnown and what else tells of a key are in about.go.
 package labels
 
 // Groups are the API groups whose domains Karpenter's labels are in.
@@ -170,6 +170,8 @@ const (
 	// TagCluster is the cluster that an instance belongs to; TagClaim, its claim, is the label Claim.
 	TagCluster = Kerf + "/cluster"
 	TagClaim   = Claim
+	// TagLaunch is the call that launched it, perhaps for several claims.
+	TagLaunch = Kerf + "/launch"
 	// TagDiscovery is what users tag subnets and security groups with, to be found.
 	TagDiscovery = Karpenter + "/discovery"
 	// TagClusterPrefix and a cluster's name is Kubernetes' own tag of what belongs to a cluster.

@@ -65,6 +65,10 @@ type Offering struct {
 	ReservationRemaining *int64
 	// ZoneID names the same zone in every AWS account, for example "use1-az1"; "" where it is not known.
 	ZoneID string
+	// Reclaimed is how often AWS takes such instances back; spot only.
+	Reclaimed ReclaimBand
+	// ZoneShifted says that the cluster is shifted away from the zone.
+	ZoneShifted bool
 }
 
 // Key names the offering among all: "instance-type/zone/capacity-type/reservation".
@@ -91,6 +95,17 @@ func ZoneIDs(offerings []Offering) map[string]string {
 		}
 	}
 	return ids
+}
+
+// ShiftedZones are the zones that the cluster is shifted away from, as some offerings say.
+func ShiftedZones(offerings []Offering) map[string]bool {
+	shifted := make(map[string]bool)
+	for i := range offerings {
+		if offerings[i].ZoneShifted {
+			shifted[offerings[i].Zone] = true
+		}
+	}
+	return shifted
 }
 
 // RankedOffering is one of the offerings that a claim may be launched as.

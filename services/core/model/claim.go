@@ -104,6 +104,10 @@ type Claim struct {
 	DisruptionReason DisruptionReason
 	// Attempt counts the launches that were begun; with the id it makes the client token.
 	Attempt int
+	// Launch names the call that launches it together with other claims, LaunchSize of them; "" where it is launched alone, or
+	// not yet.
+	Launch     string
+	LaunchSize int
 	// Failure is why it failed or what holds it up; OK when all is well.
 	Failure Reason
 	// Drifted is how it no longer is what its pool or class asks for; OK when it still is.
@@ -114,6 +118,15 @@ type Claim struct {
 	ReservationID string
 	// RemovalDeferred says that the newest plan means to remove it once budgets let that happen.
 	RemovalDeferred bool
+}
+
+// InFlight is the claim that a plan's claim of a pool will be.
+func (c *NodeClaim) InFlight(p *NodePool, now time.Time) Claim {
+	return Claim{
+		ID: c.ID, NodePool: c.NodePool, NodeClass: c.NodeClass, State: ClaimPlanned,
+		Requirements: c.Requirements, Offerings: c.Offerings, Requests: c.Requests, Pods: c.Pods, Price: c.Price,
+		Labels: p.Labels, Taints: p.Taints, StartupTaints: p.StartupTaints, CreateTime: now, StateTime: now,
+	}
 }
 
 // LaunchedAs notes which offering the claim became.

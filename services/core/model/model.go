@@ -1,11 +1,14 @@
 // Package model holds the types of all services as plain values: what a cluster is made of, what a plan says, and why.
 //
-// The types mirror the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 one to one, so that everything behind this
-// package works on integers, typed ids and sorted lists. It knows neither protocol buffers nor Kubernetes nor AWS, and
-// decides nothing. Start reading with Input (snapshot.go) and Plan (plan.go).
+// The types mirror the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1, with what the actuator stores of
+// them in addition, so that everything behind this package works on integers, typed ids and sorted lists. It knows
+// neither protocol buffers nor Kubernetes nor AWS, and decides nothing. Start reading with Input (snapshot.go) and Plan
+// (plan.go).
 //
-// Conventions: cpu is millicores, memory bytes, money micro-dollars per hour. A zero time.Time or "" means absent; where
-// zero means something else than absent the field is a pointer. Values are not changed after they were built.
+// Conventions: cpu is millicores, memory bytes, money micro-dollars per hour. A zero time.Time or "" means absent;
+// where zero means something else than absent the field is a pointer, or its comment says otherwise. Disruption.Reason
+// is the kind of a disruption; what the contract calls its reason is Explanation. Values are not changed after they
+// were built.
 package model
 
 import (

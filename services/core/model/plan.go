@@ -27,6 +27,8 @@ type Plan struct {
 	CostBefore int64
 	// CostAfter is what they cost once the plan is carried out.
 	CostAfter int64
+	// CostEstimated says that some of the prices in these sums, or in savings, are estimates.
+	CostEstimated bool
 	// LowerBound is nil when none is known.
 	LowerBound *LowerBound
 
@@ -84,7 +86,7 @@ type NodeClaim struct {
 	// Disruption is the one that it is a replacement in; "" when it is for pending pods only.
 	Disruption DisruptionID
 	Reason     Reason
-	// RunnersUp are shapes that were weighed and lost, best first, at most five.
+	// RunnersUp are other ways to run its pods that were weighed and lost, best first, at most five.
 	RunnersUp []RunnerUp
 	// Annotations tell how the claim came about, in addition to the pool's. Sorted by key.
 	Annotations Labels
@@ -110,8 +112,9 @@ type Disruption struct {
 	// Evictions is how many pods are evicted.
 	Evictions int
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
-	Saving      int64
-	Explanation Reason
+	Saving          int64
+	SavingEstimated bool
+	Explanation     Reason
 	// Churn is what its evictions are weighed at, micro-dollars.
 	Churn int64
 	// PayBack is how long it takes for the saving to make up for the evictions; 0 where the reason is not money.
@@ -166,8 +169,9 @@ type NodeVerdict struct {
 	Node  NodeName
 	Claim ClaimID
 	// Price is in micro-dollars per hour; 0 when it is not known.
-	Price  int64
-	Reason Reason
+	Price          int64
+	PriceEstimated bool
+	Reason         Reason
 	// Disruption is the one that takes the node; "" when it stays.
 	Disruption DisruptionID
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what

@@ -91,6 +91,7 @@ const (
 	CodeNotTried
 	CodeVolumePinned
 	CodePoolGrowing
+	CodeZoneShifted
 )
 
 // Answers of the actuator; the planner only passes them on.

@@ -52,7 +52,7 @@ type Policy struct {
 	// selector: PodClass.DefaultSelector is used.
 	DefaultSpread []TopologySpread
 	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means only the greedy start, nil as much as
-	// the number of pods and shapes warrants. It is no time, so that the same input gives the same plan on every machine.
+	// the number of pods and instance types warrants. It is no time, so that the same input gives the same plan on every machine.
 	Work *int64
 	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; nil means DefaultGapTarget.
 	GapTarget *float64
@@ -198,6 +198,10 @@ type Shortage struct {
 	// Until is when it is worth another try.
 	Until   time.Time
 	Message string
+	// Times is how often in a row it was short: each time, it is believed for longer.
+	Times int
+	// Tries is how many claims may try it at once now that it is worth another try; 0 is one.
+	Tries int
 }
 
 // Notice is what AWS announced about an instance.
@@ -210,12 +214,15 @@ type Notice struct {
 	EventTime time.Time
 	// Deadline is when the instance goes; zero when the message sets no time.
 	Deadline time.Time
-	// InstanceState is the instance's new state in EC2's words for NoticeStateChange; "" otherwise.
+	// InstanceState is the instance's new state in EC2's words, or StateImpaired, for NoticeStateChange; "" otherwise.
 	InstanceState string
 	// StartTime is when a scheduled change begins; zero where no time is known. There is a Deadline beside it only where the
 	// instance ends then: one that is rebooted goes on.
 	StartTime time.Time
 }
+
+// StateImpaired is EC2's word for an instance whose status checks fail.
+const StateImpaired = "impaired"
 
 // NoticeKind is the kind of a notice.
 type NoticeKind int

@@ -1,4 +1,5 @@
-// Package near finds the names that somebody may have meant who wrote one that nothing has.
+// Package near says which name was meant by one that does not exist, for "did you mean …?": it finds those that are
+// spelled much like it. It must never know what the names are of. Start reading at Names, then Question.
 package near
 
 import (
@@ -28,8 +29,8 @@ func Value(value string, all []string) string {
 	return Question(value, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "" || name[0] != value[0] }))
 }
 
-// Names lists the names that are like one: those that contain it or are contained in it, then those that a few
-// keystrokes away. Names far from it are left out.
+// Names lists the names that are like one: those that contain it or are contained in it, then those that are a
+// few keystrokes away. Names far from it are left out.
 func Names(name string, all []string) []string {
 	type scored struct {
 		name  string
@@ -41,7 +42,7 @@ func Names(name string, all []string) []string {
 		short := candidate[strings.LastIndexByte(candidate, '/')+1:]
 		score := min(distance(name, candidate, most), distance(name, short, most))
 		if strings.Contains(candidate, name) || strings.Contains(name, short) {
-			score = min(score, 1)
+			score = 0
 		}
 		if score <= most {
 			found = append(found, scored{candidate, score})

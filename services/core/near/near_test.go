@@ -21,6 +21,9 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	if got := near.Value("c6", []string{"c1", "c5", "c6a", "c6g"}); got != "did you mean c6a or c6g or c1?" {
+		t.Errorf("of a family without its letter: %s", got)
+	}
 	if got := near.Question("Nodepool", all); got != "did you mean NodePool?" {
 		t.Error(got)
 	}

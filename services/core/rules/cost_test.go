@@ -19,7 +19,7 @@ func TestADeletionCostIsToldOnceItHasMovedByAStep(t *testing.T) {
 		{-500, -400, true, true},
 		{-500, -600, true, true},
 	} {
-		if due, news := rules.CostDue(c.was, c.is), rules.CostNews(c.was, c.is); due != c.due || news != c.news {
+		if due, news := rules.DeletionCostDue(c.was, c.is), rules.DeletionCostNews(c.was, c.is); due != c.due || news != c.news {
 			t.Errorf("from %d to %d: due %v, news %v; want %v, %v", c.was, c.is, due, news, c.due, c.news)
 		}
 	}

@@ -155,6 +155,7 @@ func TestOfferingsAndBuffersHaveTheirTime(t *testing.T) {
 	check(t, plain(rules.Unavailable(&model.Offering{}, noon())), answer{})
 	check(t, plain(rules.Unavailable(&model.Offering{UnavailableUntil: at(3)}, noon())), answer{1, 3})
 	check(t, plain(rules.Unavailable(&model.Offering{UnavailableUntil: at(0)}, noon())), answer{})
+	check(t, plain(rules.Unavailable(&model.Offering{UnavailableUntil: at(3), ZoneShifted: true}, noon())), answer{1, 0})
 
 	buffer := func(start, end time.Time) answer {
 		return plain(rules.BufferActive(&model.CapacityBuffer{StartTime: start, ExpireTime: end}, noon()))
@@ -218,5 +219,14 @@ func TestBudgets(t *testing.T) {
 			}
 			check(t, says(model.Reason{}, until), answer{0, tc.until})
 		})
+	}
+}
+
+func TestZoneShifted(t *testing.T) {
+	shifted := map[string]bool{"a": true}
+	for zone, want := range map[string]model.Code{"a": model.CodeZoneShifted, "b": model.CodeNone, "": model.CodeNone} {
+		if got := rules.ZoneShifted(zone, shifted); got.Code != want {
+			t.Errorf("zone %q: %+v, want code %d", zone, got, want)
+		}
 	}
 }

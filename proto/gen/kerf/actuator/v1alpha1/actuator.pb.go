@@ -83,9 +83,10 @@ func (VerdictKind) EnumDescriptor() ([]byte, []int) {
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plan, whole; required, with its id and now. node_claims and disruptions are acted on; placements say which pods
-	// are bound or nominated where, pending is for the events that tell users why, nodes that say `deferred` are for the taint
-	// that tells the scheduler, and objects are for the status of node overlays and capacity buffers. Its inventory_revision must be one that this leader knows, and its now no older than 10 minutes:
-	// or else every decision is rejected as STALE, and the rest has no effect.
+	// are bound or nominated where, pending and the reasons of nodes are for the events that tell users why, `deferred` of nodes is for
+	// the taint that tells the scheduler, pod_deletion_cost for the annotation that tells ReplicaSets, and objects are for the
+	// status of node overlays and capacity buffers. Its inventory_revision must be one that this leader knows, and its now no
+	// older than 10 minutes: or else every decision is rejected as STALE, and the rest has no effect.
 	Plan *v1alpha1.Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
 	// Check everything and change nothing: the verdicts are those that the plan would get now.
 	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -259,7 +260,7 @@ func (x *Verdict) GetReason() *v1alpha11.Reason {
 // WatchInventoryRequest opens a stream.
 type WatchInventoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for the caller, for logs: 1 to 253 characters.
+	// A name for the caller, be it a watcher or a tool, for logs: 1 to 253 characters.
 	Watcher       string `protobuf:"bytes,1,opt,name=watcher,proto3" json:"watcher,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -351,7 +352,7 @@ func (x *WatchInventoryResponse) GetInventory() *InventoryPart {
 // DriveRequest opens a stream.
 type DriveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for the caller, for logs: 1 to 253 characters.
+	// A name for the watcher that calls, for logs: 1 to 253 characters.
 	Watcher       string `protobuf:"bytes,1,opt,name=watcher,proto3" json:"watcher,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -54,7 +54,8 @@ type ActuatorServiceClient interface {
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
 	//     reason and in words of its own, "received message larger than max". Leave out of the plan what is not looked at:
-	//     runners_up, the pools of pending, problems, the nodes that do not say `deferred`, and the reasons of the others.
+	//     runners_up, the pools of pending, problems, and of nodes those that have neither `deferred` nor pod_deletion_cost nor a
+	//     reason that is an event for users (DisruptionBlocked, NodeRepairBlocked, Unconsolidatable), and all other reasons.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new
@@ -188,7 +189,8 @@ type ActuatorServiceServer interface {
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
 	//     reason and in words of its own, "received message larger than max". Leave out of the plan what is not looked at:
-	//     runners_up, the pools of pending, problems, the nodes that do not say `deferred`, and the reasons of the others.
+	//     runners_up, the pools of pending, problems, and of nodes those that have neither `deferred` nor pod_deletion_cost nor a
+	//     reason that is an event for users (DisruptionBlocked, NodeRepairBlocked, Unconsolidatable), and all other reasons.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new

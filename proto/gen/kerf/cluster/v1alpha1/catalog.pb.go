@@ -79,8 +79,73 @@ func (CapacityType) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{0}
 }
 
-// Catalog has the shapes of instance types under one set of node-class settings (kubelet reserves, disks, maximum
-// pods). Classes with equal settings share a catalog. Prices are not part of it: see Offering.
+// ReclaimBand is how many of a hundred spot instances AWS takes back in a month, in the bands that it publishes.
+type ReclaimBand int32
+
+const (
+	// It is not known.
+	ReclaimBand_RECLAIM_BAND_UNSPECIFIED ReclaimBand = 0
+	// Less than 5.
+	ReclaimBand_RECLAIM_BAND_BELOW_5 ReclaimBand = 1
+	// 5 to 10.
+	ReclaimBand_RECLAIM_BAND_BELOW_10 ReclaimBand = 2
+	// 10 to 15.
+	ReclaimBand_RECLAIM_BAND_BELOW_15 ReclaimBand = 3
+	// 15 to 20.
+	ReclaimBand_RECLAIM_BAND_BELOW_20 ReclaimBand = 4
+	// More than 20.
+	ReclaimBand_RECLAIM_BAND_ABOVE_20 ReclaimBand = 5
+)
+
+// Enum value maps for ReclaimBand.
+var (
+	ReclaimBand_name = map[int32]string{
+		0: "RECLAIM_BAND_UNSPECIFIED",
+		1: "RECLAIM_BAND_BELOW_5",
+		2: "RECLAIM_BAND_BELOW_10",
+		3: "RECLAIM_BAND_BELOW_15",
+		4: "RECLAIM_BAND_BELOW_20",
+		5: "RECLAIM_BAND_ABOVE_20",
+	}
+	ReclaimBand_value = map[string]int32{
+		"RECLAIM_BAND_UNSPECIFIED": 0,
+		"RECLAIM_BAND_BELOW_5":     1,
+		"RECLAIM_BAND_BELOW_10":    2,
+		"RECLAIM_BAND_BELOW_15":    3,
+		"RECLAIM_BAND_BELOW_20":    4,
+		"RECLAIM_BAND_ABOVE_20":    5,
+	}
+)
+
+func (x ReclaimBand) Enum() *ReclaimBand {
+	p := new(ReclaimBand)
+	*p = x
+	return p
+}
+
+func (x ReclaimBand) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReclaimBand) Descriptor() protoreflect.EnumDescriptor {
+	return file_kerf_cluster_v1alpha1_catalog_proto_enumTypes[1].Descriptor()
+}
+
+func (ReclaimBand) Type() protoreflect.EnumType {
+	return &file_kerf_cluster_v1alpha1_catalog_proto_enumTypes[1]
+}
+
+func (x ReclaimBand) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReclaimBand.Descriptor instead.
+func (ReclaimBand) EnumDescriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{1}
+}
+
+// Catalog has the shapes of instance types, which is what a node of each has, under one set of node-class settings (kubelet
+// reserves, disks, maximum pods). Classes with equal settings share a catalog. Prices are not part of it: see Offering.
 type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What node classes refer to the catalog by. The actuator writes a hash of the settings: "k-" and 16 hexadecimal digits. Any
@@ -136,7 +201,7 @@ func (x *Catalog) GetInstanceTypes() []*InstanceType {
 	return nil
 }
 
-// InstanceType is a shape that EC2 sells.
+// InstanceType is a type that EC2 sells, with its shape.
 type InstanceType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The type's name, for example "m5.large".
@@ -294,8 +359,9 @@ type Offering struct {
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
 	// How it is paid for; required.
 	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
-	// The price, micro-dollars per hour. A RESERVED offering is paid for whether it is used or not: its price is a thousandth of
-	// the on-demand price, so that it is next to nothing and still tells small types from large ones.
+	// The price, micro-dollars per hour; 0 where it is not known: it is bought only where a node overlay has one. A RESERVED
+	// offering is paid for whether it is used or not: its price is a thousandth of the on-demand price, so that it is next to
+	// nothing and still tells small types from large ones.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
 	// The price is Kerf's own estimate, because no current one is known.
 	PriceEstimated bool `protobuf:"varint,5,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
@@ -308,7 +374,12 @@ type Offering struct {
 	ReservationRemaining *int64 `protobuf:"varint,8,opt,name=reservation_remaining,json=reservationRemaining,proto3,oneof" json:"reservation_remaining,omitempty"`
 	// The zone's id, which names the same zone in every AWS account, for example "use1-az1"; "" where it is not known. It is
 	// the label topology.k8s.aws/zone-id of the nodes. Offerings of one zone that have different ids are refused.
-	ZoneId        string `protobuf:"bytes,9,opt,name=zone_id,json=zoneId,proto3" json:"zone_id,omitempty"`
+	ZoneId string `protobuf:"bytes,9,opt,name=zone_id,json=zoneId,proto3" json:"zone_id,omitempty"`
+	// How often AWS takes such instances back; spot only.
+	ReclaimBand ReclaimBand `protobuf:"varint,10,opt,name=reclaim_band,json=reclaimBand,proto3,enum=kerf.cluster.v1alpha1.ReclaimBand" json:"reclaim_band,omitempty"`
+	// The cluster is shifted away from the zone (a zonal shift of AWS's): while it is, nothing is bought there, and the nodes that are
+	// there stay. It is the same in all offerings of a zone.
+	ZoneShifted   bool `protobuf:"varint,11,opt,name=zone_shifted,json=zoneShifted,proto3" json:"zone_shifted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -406,6 +477,20 @@ func (x *Offering) GetZoneId() string {
 	return ""
 }
 
+func (x *Offering) GetReclaimBand() ReclaimBand {
+	if x != nil {
+		return x.ReclaimBand
+	}
+	return ReclaimBand_RECLAIM_BAND_UNSPECIFIED
+}
+
+func (x *Offering) GetZoneShifted() bool {
+	if x != nil {
+		return x.ZoneShifted
+	}
+	return false
+}
+
 var File_kerf_cluster_v1alpha1_catalog_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
@@ -423,7 +508,7 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x12%\n" +
-	"\x0ereservation_id\x18\x04 \x01(\tR\rreservationId\"\xcb\x03\n" +
+	"\x0ereservation_id\x18\x04 \x01(\tR\rreservationId\"\xb5\x04\n" +
 	"\bOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
@@ -433,13 +518,23 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\x11unavailable_until\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x10unavailableUntil\x12%\n" +
 	"\x0ereservation_id\x18\a \x01(\tR\rreservationId\x128\n" +
 	"\x15reservation_remaining\x18\b \x01(\x03H\x00R\x14reservationRemaining\x88\x01\x01\x12\x17\n" +
-	"\azone_id\x18\t \x01(\tR\x06zoneIdB\x18\n" +
+	"\azone_id\x18\t \x01(\tR\x06zoneId\x12E\n" +
+	"\freclaim_band\x18\n" +
+	" \x01(\x0e2\".kerf.cluster.v1alpha1.ReclaimBandR\vreclaimBand\x12!\n" +
+	"\fzone_shifted\x18\v \x01(\bR\vzoneShiftedB\x18\n" +
 	"\x16_reservation_remaining*~\n" +
 	"\fCapacityType\x12\x1d\n" +
 	"\x19CAPACITY_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17CAPACITY_TYPE_ON_DEMAND\x10\x01\x12\x16\n" +
 	"\x12CAPACITY_TYPE_SPOT\x10\x02\x12\x1a\n" +
-	"\x16CAPACITY_TYPE_RESERVED\x10\x03B\xe9\x01\n" +
+	"\x16CAPACITY_TYPE_RESERVED\x10\x03*\xb1\x01\n" +
+	"\vReclaimBand\x12\x1c\n" +
+	"\x18RECLAIM_BAND_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14RECLAIM_BAND_BELOW_5\x10\x01\x12\x19\n" +
+	"\x15RECLAIM_BAND_BELOW_10\x10\x02\x12\x19\n" +
+	"\x15RECLAIM_BAND_BELOW_15\x10\x03\x12\x19\n" +
+	"\x15RECLAIM_BAND_BELOW_20\x10\x04\x12\x19\n" +
+	"\x15RECLAIM_BAND_ABOVE_20\x10\x05B\xe9\x01\n" +
 	"\x19com.kerf.cluster.v1alpha1B\fCatalogProtoP\x01ZHgithub.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1;clusterv1alpha1\xa2\x02\x03KCX\xaa\x02\x15Kerf.Cluster.V1alpha1\xca\x02\x15Kerf\\Cluster\\V1alpha1\xe2\x02!Kerf\\Cluster\\V1alpha1\\GPBMetadata\xea\x02\x17Kerf::Cluster::V1alpha1b\x06proto3"
 
 var (
@@ -454,31 +549,33 @@ func file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescData
 }
 
-var file_kerf_cluster_v1alpha1_catalog_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_kerf_cluster_v1alpha1_catalog_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_kerf_cluster_v1alpha1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_kerf_cluster_v1alpha1_catalog_proto_goTypes = []any{
 	(CapacityType)(0),             // 0: kerf.cluster.v1alpha1.CapacityType
-	(*Catalog)(nil),               // 1: kerf.cluster.v1alpha1.Catalog
-	(*InstanceType)(nil),          // 2: kerf.cluster.v1alpha1.InstanceType
-	(*OfferingRef)(nil),           // 3: kerf.cluster.v1alpha1.OfferingRef
-	(*Offering)(nil),              // 4: kerf.cluster.v1alpha1.Offering
-	(*Label)(nil),                 // 5: kerf.cluster.v1alpha1.Label
-	(*Amount)(nil),                // 6: kerf.cluster.v1alpha1.Amount
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(ReclaimBand)(0),              // 1: kerf.cluster.v1alpha1.ReclaimBand
+	(*Catalog)(nil),               // 2: kerf.cluster.v1alpha1.Catalog
+	(*InstanceType)(nil),          // 3: kerf.cluster.v1alpha1.InstanceType
+	(*OfferingRef)(nil),           // 4: kerf.cluster.v1alpha1.OfferingRef
+	(*Offering)(nil),              // 5: kerf.cluster.v1alpha1.Offering
+	(*Label)(nil),                 // 6: kerf.cluster.v1alpha1.Label
+	(*Amount)(nil),                // 7: kerf.cluster.v1alpha1.Amount
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_catalog_proto_depIdxs = []int32{
-	2, // 0: kerf.cluster.v1alpha1.Catalog.instance_types:type_name -> kerf.cluster.v1alpha1.InstanceType
-	5, // 1: kerf.cluster.v1alpha1.InstanceType.labels:type_name -> kerf.cluster.v1alpha1.Label
-	6, // 2: kerf.cluster.v1alpha1.InstanceType.capacity:type_name -> kerf.cluster.v1alpha1.Amount
-	6, // 3: kerf.cluster.v1alpha1.InstanceType.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
+	3, // 0: kerf.cluster.v1alpha1.Catalog.instance_types:type_name -> kerf.cluster.v1alpha1.InstanceType
+	6, // 1: kerf.cluster.v1alpha1.InstanceType.labels:type_name -> kerf.cluster.v1alpha1.Label
+	7, // 2: kerf.cluster.v1alpha1.InstanceType.capacity:type_name -> kerf.cluster.v1alpha1.Amount
+	7, // 3: kerf.cluster.v1alpha1.InstanceType.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
 	0, // 4: kerf.cluster.v1alpha1.OfferingRef.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
 	0, // 5: kerf.cluster.v1alpha1.Offering.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
-	7, // 6: kerf.cluster.v1alpha1.Offering.unavailable_until:type_name -> google.protobuf.Timestamp
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	8, // 6: kerf.cluster.v1alpha1.Offering.unavailable_until:type_name -> google.protobuf.Timestamp
+	1, // 7: kerf.cluster.v1alpha1.Offering.reclaim_band:type_name -> kerf.cluster.v1alpha1.ReclaimBand
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_catalog_proto_init() }
@@ -493,7 +590,7 @@ func file_kerf_cluster_v1alpha1_catalog_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_catalog_proto_rawDesc), len(file_kerf_cluster_v1alpha1_catalog_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,

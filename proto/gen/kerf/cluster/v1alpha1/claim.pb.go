@@ -24,7 +24,7 @@ const (
 )
 
 // ClaimState is where a claim is in its life. A claim moves only forward:
-// services/actuator/lifecycle/testdata/table.golden has the table.
+// services/actuator/lifecycle/testdata/table.golden has the table. From PLANNED to REGISTERED it is in flight.
 type ClaimState int32
 
 const (

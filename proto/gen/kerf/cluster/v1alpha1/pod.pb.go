@@ -778,7 +778,7 @@ func (x *HostPort) GetIp() string {
 // VolumeTopology says from where one volume can be reached, and whether it is one that pods may share.
 type VolumeTopology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claim's namespace and name; "" for a volume that each pod has one of its own of, such as a StatefulSet's.
+	// The namespace and name of the PersistentVolumeClaim; "" for a volume that each pod has one of its own of, such as a StatefulSet's.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Alternatives; none means that the volume can be reached from everywhere.
 	Terms []*NodeAffinityTerm `protobuf:"bytes,2,rep,name=terms,proto3" json:"terms,omitempty"`
@@ -934,7 +934,7 @@ func (x *DeviceClaim) GetTerms() []*NodeAffinityTerm {
 	return nil
 }
 
-// DeviceRequest is one request of a claim.
+// DeviceRequest is one request of a device claim.
 type DeviceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request's name, for constraints and messages.
@@ -1117,7 +1117,7 @@ func (x *DeviceConstraint) GetAttribute() string {
 	return ""
 }
 
-// DeviceRequestRef names a request of a claim, or one of its options.
+// DeviceRequestRef names a request of a device claim, or one of its options.
 type DeviceRequestRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request's name.
@@ -1172,8 +1172,9 @@ func (x *DeviceRequestRef) GetOption() string {
 	return ""
 }
 
-// Pod is one pod: its identity, its class and its state. Finished pods are not part of a snapshot. Nodes are launched for
-// pods that are UNSCHEDULABLE.
+// Pod is one pod: its identity, its class and its state. Pods that have finished, or that wait behind a scheduling gate, are not
+// part of a snapshot. Nodes are launched for pods that are UNSCHEDULABLE, for WAITING ones that the scheduler has passed over
+// meanwhile, as far as they fit on no node that is there, and for those of nodes that are going away.
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "namespace/name".

@@ -80,7 +80,8 @@ func (ConsolidationPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_pool_proto_rawDescGZIP(), []int{0}
 }
 
-// DisruptionReason is why a node may go.
+// DisruptionReason is why a node may go. Disruptions that are EMPTY, UNDERUTILIZED, DRIFTED or EXPIRED are by choice: they could
+// as well wait. INTERRUPTED and DELETED are not for plans to decide.
 type DisruptionReason int32
 
 const (

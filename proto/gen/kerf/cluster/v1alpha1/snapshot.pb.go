@@ -33,7 +33,7 @@ const (
 	NoticeKind_NOTICE_KIND_SPOT_INTERRUPTION NoticeKind = 1
 	// EC2 thinks that a spot instance will be taken back.
 	NoticeKind_NOTICE_KIND_REBALANCE_RECOMMENDATION NoticeKind = 2
-	// The instance is stopping, stopped, shutting down or terminated.
+	// The instance is stopping, stopped, shutting down or terminated, or its status checks fail.
 	NoticeKind_NOTICE_KIND_STATE_CHANGE NoticeKind = 3
 	// AWS Health announced maintenance or retirement.
 	NoticeKind_NOTICE_KIND_SCHEDULED_CHANGE NoticeKind = 4
@@ -423,7 +423,8 @@ type Notice struct {
 	EventTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
 	// When the instance goes; absent when the message sets no time.
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	// The instance's new state in EC2's words ("stopping", "terminated", …) for STATE_CHANGE; "" otherwise.
+	// The instance's new state in EC2's words ("stopping", "terminated", …) for STATE_CHANGE, or "impaired" where its status checks
+	// fail; "" otherwise.
 	InstanceState string `protobuf:"bytes,7,opt,name=instance_state,json=instanceState,proto3" json:"instance_state,omitempty"`
 	// When a SCHEDULED_CHANGE begins; absent when no time is known. The node is drained shortly before it. There is a deadline
 	// beside it only where the instance ends then: one that is rebooted goes on.
@@ -919,8 +920,8 @@ type Delta struct {
 	BaseRevision uint64 `protobuf:"varint,1,opt,name=base_revision,json=baseRevision,proto3" json:"base_revision,omitempty"`
 	// The revision that it leads to; above base_revision.
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Objects that are new or changed, each whole: it replaces the one of that id. The header fields are those of the new
-	// revision.
+	// Objects that are new or changed, each whole: it replaces the one of that id. revision, inventory_revision, cluster and
+	// observe_time are those of the new revision.
 	Upserted *Snapshot `protobuf:"bytes,3,opt,name=upserted,proto3" json:"upserted,omitempty"`
 	// Objects that are no more.
 	Removed       *Removed `protobuf:"bytes,4,opt,name=removed,proto3" json:"removed,omitempty"`
@@ -1007,7 +1008,7 @@ type Policy struct {
 	// PodClass.default_selector. None: no such constraints.
 	DefaultSpread []*TopologySpread `protobuf:"bytes,7,rep,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
 	// How much the optimiser may do, in steps of about a microsecond. 0: only the greedy start. Absent: as much as the number
-	// of pods and shapes warrants. It is no time, so that the same input gives the same plan on every machine.
+	// of pods and instance types warrants. It is no time, so that the same input gives the same plan on every machine.
 	Work *int64 `protobuf:"varint,8,opt,name=work,proto3,oneof" json:"work,omitempty"`
 	// The optimiser stops once the price is proven to be that near to the lowest, as a share from 0 to 1. Absent: 0.003.
 	GapTarget *float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3,oneof" json:"gap_target,omitempty"`

@@ -115,6 +115,9 @@ type Plan struct {
 	CostBeforeMicroUsdPerHour int64 `protobuf:"varint,11,opt,name=cost_before_micro_usd_per_hour,json=costBeforeMicroUsdPerHour,proto3" json:"cost_before_micro_usd_per_hour,omitempty"`
 	// What they cost once the plan is carried out, micro-dollars per hour; more than before where nodes are launched.
 	CostAfterMicroUsdPerHour int64 `protobuf:"varint,12,opt,name=cost_after_micro_usd_per_hour,json=costAfterMicroUsdPerHour,proto3" json:"cost_after_micro_usd_per_hour,omitempty"`
+	// Some of the prices that these costs are sums of, or that disruptions save, are Kerf's own estimates; see
+	// Offering.price_estimated.
+	CostEstimated bool `protobuf:"varint,20,opt,name=cost_estimated,json=costEstimated,proto3" json:"cost_estimated,omitempty"`
 	// A proven lower bound on the price of the new claims for the pending pods that are placed on them; absent when none
 	// is known to be valid.
 	LowerBound *LowerBound `protobuf:"bytes,13,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
@@ -255,6 +258,13 @@ func (x *Plan) GetCostAfterMicroUsdPerHour() int64 {
 	return 0
 }
 
+func (x *Plan) GetCostEstimated() bool {
+	if x != nil {
+		return x.CostEstimated
+	}
+	return false
+}
+
 func (x *Plan) GetLowerBound() *LowerBound {
 	if x != nil {
 		return x.LowerBound
@@ -329,7 +339,7 @@ type NodeClaim struct {
 	Disruption string `protobuf:"bytes,9,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Why the first offering.
 	Reason *v1alpha1.Reason `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Shapes that were weighed and lost, best first, at most five.
+	// Other ways to run its pods that were weighed and lost, best first, at most five.
 	RunnersUp []*RunnerUp `protobuf:"bytes,11,rep,name=runners_up,json=runnersUp,proto3" json:"runners_up,omitempty"`
 	// Annotations that tell on the NodeClaim object how it came about, in addition to the pool's. Sorted by key.
 	Annotations   []*v1alpha1.Label `protobuf:"bytes,12,rep,name=annotations,proto3" json:"annotations,omitempty"`
@@ -539,9 +549,11 @@ type Disruption struct {
 	// How long it takes for the saving to make up for the evictions; absent where the reason is not money.
 	Payback *durationpb.Duration `protobuf:"bytes,10,opt,name=payback,proto3" json:"payback,omitempty"`
 	// Whose pods are evicted, and how many. Sorted by all fields but the number.
-	Workloads     []*v1alpha1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Workloads []*v1alpha1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
+	// Prices that the saving follows from are Kerf's own estimates; see Offering.price_estimated.
+	SavingEstimated bool `protobuf:"varint,12,opt,name=saving_estimated,json=savingEstimated,proto3" json:"saving_estimated,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Disruption) Reset() {
@@ -649,6 +661,13 @@ func (x *Disruption) GetWorkloads() []*v1alpha1.WorkloadEvictions {
 		return x.Workloads
 	}
 	return nil
+}
+
+func (x *Disruption) GetSavingEstimated() bool {
+	if x != nil {
+		return x.SavingEstimated
+	}
+	return false
 }
 
 // DisruptionSummary is how far the search for nodes to remove got.
@@ -991,8 +1010,10 @@ type NodeVerdict struct {
 	// what their annotation controller.kubernetes.io/pod-deletion-cost is best set to, where users have not. From -1000, of nodes
 	// that are to go, to -1; 0 where that is not known.
 	PodDeletionCost int32 `protobuf:"varint,8,opt,name=pod_deletion_cost,json=podDeletionCost,proto3" json:"pod_deletion_cost,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The price is Kerf's own estimate; see Offering.price_estimated.
+	PriceEstimated bool `protobuf:"varint,9,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NodeVerdict) Reset() {
@@ -1079,6 +1100,13 @@ func (x *NodeVerdict) GetPodDeletionCost() int32 {
 		return x.PodDeletionCost
 	}
 	return 0
+}
+
+func (x *NodeVerdict) GetPriceEstimated() bool {
+	if x != nil {
+		return x.PriceEstimated
+	}
+	return false
 }
 
 // ObjectState is what became of a user's object that a plan was made with: a node overlay or a capacity buffer.
@@ -1361,7 +1389,7 @@ var File_kerf_planner_v1alpha1_plan_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\n" +
-	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xa9\b\n" +
+	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xd0\b\n" +
 	"\x04Plan\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12-\n" +
@@ -1379,7 +1407,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\x05nodes\x18\n" +
 	" \x03(\v2\".kerf.planner.v1alpha1.NodeVerdictR\x05nodes\x12A\n" +
 	"\x1ecost_before_micro_usd_per_hour\x18\v \x01(\x03R\x19costBeforeMicroUsdPerHour\x12?\n" +
-	"\x1dcost_after_micro_usd_per_hour\x18\f \x01(\x03R\x18costAfterMicroUsdPerHour\x12B\n" +
+	"\x1dcost_after_micro_usd_per_hour\x18\f \x01(\x03R\x18costAfterMicroUsdPerHour\x12%\n" +
+	"\x0ecost_estimated\x18\x14 \x01(\bR\rcostEstimated\x12B\n" +
 	"\vlower_bound\x18\r \x01(\v2!.kerf.planner.v1alpha1.LowerBoundR\n" +
 	"lowerBound\x129\n" +
 	"\bproblems\x18\x10 \x03(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bproblems\x12<\n" +
@@ -1409,7 +1438,7 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bRunnerUp\x12A\n" +
 	"\boffering\x18\x01 \x01(\v2%.kerf.cluster.v1alpha1.RankedOfferingR\boffering\x12\x12\n" +
 	"\x04pods\x18\x02 \x01(\x05R\x04pods\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xb0\x04\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xdb\x04\n" +
 	"\n" +
 	"Disruption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
@@ -1425,7 +1454,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\x0fchurn_micro_usd\x18\t \x01(\x03R\rchurnMicroUsd\x123\n" +
 	"\apayback\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\apayback\x12F\n" +
-	"\tworkloads\x18\v \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"\xde\x01\n" +
+	"\tworkloads\x18\v \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\x12)\n" +
+	"\x10saving_estimated\x18\f \x01(\bR\x0fsavingEstimated\"\xde\x01\n" +
 	"\x11DisruptionSummary\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x01 \x01(\x05R\n" +
@@ -1449,7 +1479,7 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bPoolMiss\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinstance_type\x18\x02 \x01(\tR\finstanceType\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\x9c\x03\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xc5\x03\n" +
 	"\vNodeVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05claim\x18\x02 \x01(\tR\x05claim\x12;\n" +
@@ -1460,7 +1490,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"disruption\x12;\n" +
 	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03H\x01R\x14wasteMicroUsdPerHour\x88\x01\x01\x12\x1f\n" +
 	"\bdeferred\x18\a \x01(\bH\x02R\bdeferred\x88\x01\x01\x12*\n" +
-	"\x11pod_deletion_cost\x18\b \x01(\x05R\x0fpodDeletionCostB\x1b\n" +
+	"\x11pod_deletion_cost\x18\b \x01(\x05R\x0fpodDeletionCost\x12'\n" +
+	"\x0fprice_estimated\x18\t \x01(\bR\x0epriceEstimatedB\x1b\n" +
 	"\x19_price_micro_usd_per_hourB\x1b\n" +
 	"\x19_waste_micro_usd_per_hourB\v\n" +
 	"\t_deferred\"\xe6\x01\n" +

@@ -36,7 +36,11 @@ type StoredClaim struct {
 	// The trace that the claim belongs to, as a W3C traceparent; "" when tracing is off.
 	Traceparent string `protobuf:"bytes,3,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// The fence of the leader that wrote it last: the election's revision in the store.
-	Fence         int64 `protobuf:"varint,4,opt,name=fence,proto3" json:"fence,omitempty"`
+	Fence int64 `protobuf:"varint,4,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The call that launches it together with other claims; "" where it is launched alone, or not yet.
+	Launch string `protobuf:"bytes,5,opt,name=launch,proto3" json:"launch,omitempty"`
+	// How many claims that call is for; 0 without one.
+	LaunchSize    int32 `protobuf:"varint,6,opt,name=launch_size,json=launchSize,proto3" json:"launch_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -99,6 +103,20 @@ func (x *StoredClaim) GetFence() int64 {
 	return 0
 }
 
+func (x *StoredClaim) GetLaunch() string {
+	if x != nil {
+		return x.Launch
+	}
+	return ""
+}
+
+func (x *StoredClaim) GetLaunchSize() int32 {
+	if x != nil {
+		return x.LaunchSize
+	}
+	return 0
+}
+
 // StoredShortage remembers that EC2 had no capacity for an offering. Planners see it as Offering.unavailable_until.
 type StoredShortage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -111,7 +129,11 @@ type StoredShortage struct {
 	// When it is worth another try; always set.
 	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
 	// EC2's words; may be "".
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// How often in a row it was short; 0 and 1 are the first time.
+	Times int32 `protobuf:"varint,6,opt,name=times,proto3" json:"times,omitempty"`
+	// How many claims may try it at once now that it is worth another try; 0 is one.
+	Tries         int32 `protobuf:"varint,7,opt,name=tries,proto3" json:"tries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,22 +203,41 @@ func (x *StoredShortage) GetMessage() string {
 	return ""
 }
 
+func (x *StoredShortage) GetTimes() int32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+func (x *StoredShortage) GetTries() int32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
 var File_kerf_actuator_storage_v1alpha1_storage_proto protoreflect.FileDescriptor
 
 const file_kerf_actuator_storage_v1alpha1_storage_proto_rawDesc = "" +
 	"\n" +
-	",kerf/actuator/storage/v1alpha1/storage.proto\x12\x1ekerf.actuator.storage.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a!kerf/cluster/v1alpha1/claim.proto\"\x93\x01\n" +
+	",kerf/actuator/storage/v1alpha1/storage.proto\x12\x1ekerf.actuator.storage.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a!kerf/cluster/v1alpha1/claim.proto\"\xcc\x01\n" +
 	"\vStoredClaim\x122\n" +
 	"\x05claim\x18\x01 \x01(\v2\x1c.kerf.cluster.v1alpha1.ClaimR\x05claim\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12 \n" +
 	"\vtraceparent\x18\x03 \x01(\tR\vtraceparent\x12\x14\n" +
-	"\x05fence\x18\x04 \x01(\x03R\x05fence\"\xdf\x01\n" +
+	"\x05fence\x18\x04 \x01(\x03R\x05fence\x12\x16\n" +
+	"\x06launch\x18\x05 \x01(\tR\x06launch\x12\x1f\n" +
+	"\vlaunch_size\x18\x06 \x01(\x05R\n" +
+	"launchSize\"\x8b\x02\n" +
 	"\x0eStoredShortage\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x120\n" +
 	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessageB\xa0\x02\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x14\n" +
+	"\x05times\x18\x06 \x01(\x05R\x05times\x12\x14\n" +
+	"\x05tries\x18\a \x01(\x05R\x05triesB\xa0\x02\n" +
 	"\"com.kerf.actuator.storage.v1alpha1B\fStorageProtoP\x01ZQgithub.com/kerf-dev/kerf/proto/gen/kerf/actuator/storage/v1alpha1;storagev1alpha1\xa2\x02\x03KAS\xaa\x02\x1eKerf.Actuator.Storage.V1alpha1\xca\x02\x1eKerf\\Actuator\\Storage\\V1alpha1\xe2\x02*Kerf\\Actuator\\Storage\\V1alpha1\\GPBMetadata\xea\x02!Kerf::Actuator::Storage::V1alpha1b\x06proto3"
 
 var (

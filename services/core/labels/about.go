@@ -66,3 +66,8 @@ func RegionOf(zone string) string {
 	}
 	return zone
 }
+
+// OfReservation are the keys of a node in a capacity reservation.
+func OfReservation() []string {
+	return []string{CapacityReservationID, CapacityReservationType, CapacityReservationInterruptible}
+}
