@@ -21,11 +21,12 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/formula"
 )
 
-// ErrIncompatible is what Resolve returns, wrapped, when the type cannot run the settings' AMI family at all. The
+// ErrIncompatible is what Resolve returns, wrapped, when no node of the type can be as the settings say. The
 // settings may be right for other types: leave this one out.
-var ErrIncompatible = errors.New("instance type cannot run the AMI family")
+var ErrIncompatible = errors.New("instance type does not fit the node class")
 
 // AMI families, as the field spec.amiFamily of a node class writes them.
 const (
@@ -65,6 +66,8 @@ type Settings struct {
 	AMIFamily string
 	// MaxPods is the kubelet's limit of pods; nil lets the network interfaces decide (110 on Windows).
 	MaxPods *int64
+	// MaxPodsFormula gives MaxPods for each type, in the language of package formula; "" for none.
+	MaxPodsFormula string `json:",omitempty"`
 	// PodsPerCore limits pods by virtual CPU; nil or zero means no such limit. Bottlerocket ignores it.
 	PodsPerCore *int64
 	// KubeReserved and SystemReserved are kubelet quantities by resource: cpu, memory, ephemeral-storage, pid. What is
@@ -80,8 +83,22 @@ type Settings struct {
 	VMMemoryOverheadPercent float64
 	// RAID0 makes all local NVMe disks together the ephemeral storage, where the type has any.
 	RAID0 bool
-	// EphemeralStorageBytes is the size of the volume that holds pods' files; zero means 20 GiB.
+	// EphemeralStorageBytes is the size of the volume that holds pods' files; zero means 20 GiB, for Windows 50.
 	EphemeralStorageBytes int64
+	// Interfaces are the network interfaces that each node gets; empty for its type's own.
+	Interfaces []Interface `json:",omitempty"`
+	// Nitro and NestedVirtualization leave only types whose hypervisor is nitro, and types that can run virtual machines.
+	Nitro, NestedVirtualization bool `json:",omitempty"`
+	// Memory is how many bytes nodes of a type have turned out to have, by the type's name, in the place of what is computed.
+	Memory map[string]int64 `json:",omitempty"`
+	// PlacementStrategy is that of the placement group that nodes go into, in EC2's words; "" for none.
+	PlacementStrategy string `json:",omitempty"`
+}
+
+// Interface is a network interface of a node. One that is for EFA alone has no addresses for pods.
+type Interface struct {
+	Card, Device int64
+	EFAOnly      bool
 }
 
 // Shape is what a node of one type offers under one node class. All lists are sorted by name or key.
@@ -101,7 +118,15 @@ func Resolve(t catalog.Type, s Settings) (Shape, error) {
 	if err != nil {
 		return Shape{}, fmt.Errorf("instance type %s: %w", t.Name, err)
 	}
-	if err := r.family.runsOn(t); err != nil {
+	return r.shape(t, s)
+}
+
+func (r resolved) shape(t catalog.Type, s Settings) (Shape, error) {
+	err := errors.Join(r.family.runsOn(t), s.allows(t))
+	if err == nil && r.formula != nil {
+		r.maxPods, err = r.maxPodsOf(t)
+	}
+	if err != nil {
 		return Shape{}, fmt.Errorf("instance type %s: %w", t.Name, err)
 	}
 	capacity := r.capacity(t)
@@ -134,8 +159,15 @@ func Catalog(types []catalog.Type, s Settings) (*model.Catalog, error) {
 		return nil, err
 	}
 	out := &model.Catalog{ID: id}
+	if len(types) == 0 {
+		return out, nil
+	}
+	r, err := parse(s)
+	if err != nil {
+		return nil, fmt.Errorf("instance type %s: %w", types[0].Name, err)
+	}
 	for _, t := range types {
-		shape, err := Resolve(t, s)
+		shape, err := r.shape(t, s)
 		if errors.Is(err, ErrIncompatible) {
 			continue
 		}
@@ -149,27 +181,17 @@ func Catalog(types []catalog.Type, s Settings) (*model.Catalog, error) {
 	return out, nil
 }
 
-// SpotEstimate guesses a spot price from the on-demand price, in micro-dollars per hour: 35 % of it, rounded up. Spot
-// prices mostly lie between a quarter and a half of the on-demand price, so the guess ranks spot before on-demand and
-// is not much too low; it says nothing of differences between types or zones. It is for planning without AWS only, and
-// what shows the price must mark it as estimated. Unknown (zero or less) stays unknown (zero).
-func SpotEstimate(onDemandMicroUSD int64) int64 {
-	if onDemandMicroUSD <= 0 {
-		return 0
-	}
-	// Whole hundreds first, so that no product overflows.
-	hundreds, rest := onDemandMicroUSD/100, onDemandMicroUSD%100
-	return hundreds*35 + (rest*35+99)/100
-}
-
 // resolved is Settings once checked, with defaults filled in.
 type resolved struct {
 	family                       family
-	maxPods, podsPerCore         int64 // below zero: not set
+	maxPods, podsPerCore         int64            // below zero: not set
+	formula                      *formula.Formula // of maxPods; nil for none
 	kubeReserved, systemReserved map[string]int64
 	evictionHard                 map[string]threshold
 	reservedENIs                 int64
+	interfaces                   []Interface
 	memoryOverheadMillionths     int64
+	memory                       map[string]int64
 	raid0                        bool
 	storageBytes                 int64
 }
@@ -178,12 +200,13 @@ type resolved struct {
 const (
 	defaultOverheadMillionths = 75_000
 	defaultStorageBytes       = 20 * gi
+	windowsStorageBytes       = 50 * gi
 	maxPodsAllowed            = 1 << 20
 )
 
 func parse(s Settings) (resolved, error) {
 	r := resolved{
-		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, raid0: s.RAID0,
+		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, interfaces: s.Interfaces, raid0: s.RAID0, memory: s.Memory,
 		memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes,
 	}
 	var err error
@@ -203,11 +226,19 @@ func parse(s Settings) (resolved, error) {
 		}
 		*n.to = *n.from
 	}
+	if s.MaxPodsFormula != "" {
+		if r.formula, err = formula.Parse(s.MaxPodsFormula); err != nil {
+			return r, fmt.Errorf("kubelet.maxPods: %w", err)
+		}
+	}
 	if s.ReservedENIs < 0 {
 		return r, fmt.Errorf("reservedENIs: %d: want 0 or more", s.ReservedENIs)
 	}
 	if s.EphemeralStorageBytes < 0 {
 		return r, fmt.Errorf("ephemeral storage: %d bytes: want 0 or more", s.EphemeralStorageBytes)
+	}
+	if r.family.windowsBuild != "" {
+		r.storageBytes = windowsStorageBytes
 	}
 	if s.EphemeralStorageBytes > 0 {
 		r.storageBytes = s.EphemeralStorageBytes

@@ -402,26 +402,6 @@ func TestNoBundledTypeOffersMoreThanItHas(t *testing.T) {
 	}
 }
 
-func TestSpotEstimate(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ onDemand, want int64 }{
-		"unknown stays unknown":  {0, 0},
-		"nonsense stays unknown": {-5, 0},
-		"35 percent":             {96_000, 33_600},
-		"rounded up":             {1, 1},
-		"rounded up in between":  {103, 37},
-		"without overflow":       {math.MaxInt64, 3_228_180_212_899_171_533},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := instancetype.SpotEstimate(tt.onDemand); got != tt.want {
-				t.Errorf("of %d: %d, want %d", tt.onDemand, got, tt.want)
-			}
-		})
-	}
-}
-
 func BenchmarkResolveAll(b *testing.B) {
 	c, err := catalog.Bundled()
 	if err != nil {
@@ -434,6 +414,26 @@ func BenchmarkResolveAll(b *testing.B) {
 			if _, err := instancetype.Resolve(t, s); err != nil {
 				b.Fatal(err)
 			}
+		}
+	}
+}
+
+func TestMaxPodsMayBeAnExpression(t *testing.T) {
+	for text, want := range map[string]map[string]int64{
+		"min(250, (default_enis * (ips_per_eni - 1)) * 16 + 2)": {"m5.large": 250, "t3.nano": 34},
+		"vcpus * 8":    {"m5.large": 16, "t3.nano": 16},
+		"max_pods - 1": {"m5.large": 28, "t3.nano": 3},
+	} {
+		for name, pods := range want {
+			shape, err := instancetype.Resolve(typeNamed(t, name), instancetype.Settings{MaxPodsFormula: text})
+			if err != nil || shape.Capacity.Value(model.Pods) != pods {
+				t.Errorf("%s of %s: %d pods, %v; want %d", text, name, shape.Capacity.Value(model.Pods), err, pods)
+			}
+		}
+	}
+	for _, text := range []string{"vcpus *", "1 / (vcpus - 2)", "-1", "9999999"} {
+		if _, err := instancetype.Resolve(typeNamed(t, "m5.large"), instancetype.Settings{MaxPodsFormula: text}); err == nil || !strings.Contains(err.Error(), "kubelet.maxPods") {
+			t.Errorf("%s: error %v, want one that names the field", text, err)
 		}
 	}
 }

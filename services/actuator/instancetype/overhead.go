@@ -1,9 +1,11 @@
 package instancetype
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/formula"
 )
 
 // Byte units.
@@ -24,7 +26,7 @@ const (
 func (r resolved) capacity(t catalog.Type) map[string]int64 {
 	c := map[string]int64{
 		CPU:              t.VCPU * 1000,
-		Memory:           r.memoryMiB(t) * mi,
+		Memory:           r.memoryOf(t),
 		EphemeralStorage: r.storage(t),
 		Pods:             r.pods(t),
 	}
@@ -39,7 +41,7 @@ func (r resolved) capacity(t catalog.Type) map[string]int64 {
 	if r.family.windowsBuild != "" {
 		add("vpc.amazonaws.com/PrivateIPv4Address", t.IPv4PerENI-1)
 	}
-	add(EFA, t.EFAInterfaces)
+	add(EFA, r.adapters(t))
 	add("nvidia.com/gpu", devices(t.GPUs, "nvidia"))
 	add("amd.com/gpu", devices(t.GPUs, "amd"))
 	add("habana.ai/gaudi", devices(t.GPUs, "habana"))
@@ -48,6 +50,14 @@ func (r resolved) capacity(t catalog.Type) map[string]int64 {
 	add("aws.amazon.com/neurondevice", devices(t.Accelerators, "aws"))
 	add("aws.amazon.com/neuroncore", t.NeuronCores)
 	return c
+}
+
+// memoryOf is how much memory nodes have turned out to have, or else will report.
+func (r resolved) memoryOf(t catalog.Type) int64 {
+	if learned := r.memory[t.Name]; learned > 0 {
+		return learned
+	}
+	return r.memoryMiB(t) * mi
 }
 
 // memoryMiB is what the node will report: whole MiB, the hypervisor's share rounded up.
@@ -72,12 +82,28 @@ func (r resolved) pods(t catalog.Type) int64 {
 	case r.maxPods >= 0:
 		pods = r.maxPods
 	case r.family.podsByENI:
-		pods = eniPods(t, r.reservedENIs)
+		pods = eniPods(t, r.reservedENIs+efaOnly(r.interfaces, 0))
 	}
 	if r.podsPerCore > 0 && r.family.podsPerCore {
 		pods = min(pods, r.podsPerCore*t.VCPU)
 	}
 	return pods
+}
+
+// maxPodsOf is the formula's value for the type.
+func (r resolved) maxPodsOf(t catalog.Type) (int64, error) {
+	plain := r
+	plain.maxPods = -1
+	pods, err := r.formula.Of(formula.Type{
+		Name: t.Name, VCPUs: t.VCPU, MemoryMiB: t.MemoryMiB, ENIs: t.DefaultENIs, IPsPerENI: t.IPv4PerENI, MaxPods: plain.pods(t),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("kubelet.maxPods: %w", err)
+	}
+	if pods > maxPodsAllowed {
+		return 0, fmt.Errorf("kubelet.maxPods: %d: want 0 to %d", pods, maxPodsAllowed)
+	}
+	return pods, nil
 }
 
 // eniPods is how many pods get an address: the first address of each interface is its own, and two pods of every node

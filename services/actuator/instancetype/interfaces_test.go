@@ -1,0 +1,47 @@
+package instancetype
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+func TestInterfacesThatTheClassLists(t *testing.T) {
+	p5 := catalog.Type{
+		Name: "p5.48xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 192, MemoryMiB: 2 << 20,
+		DefaultENIs: 2, IPv4PerENI: 50, NetworkCards: 32, EFAInterfaces: 32,
+	}
+	s := Settings{Interfaces: []Interface{{}, {Device: 1, EFAOnly: true}, {Card: 1, Device: 1, EFAOnly: true}}}
+	got, err := Resolve(p5, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := got.Capacity.Value(EFA); n != 2 {
+		t.Errorf("%d adapters, want the 2 that the class lists", n)
+	}
+	if n := got.Capacity.Value(model.Resource(Pods)); n != 1*49+2 {
+		t.Errorf("%d pods, want those of one interface: the other of card 0 has no addresses", n)
+	}
+	one := p5
+	one.NetworkCards, one.EFAInterfaces = 0, 1
+	second := p5
+	second.EFAFirstCard = 1
+	for name, tt := range map[string]struct {
+		t catalog.Type
+		s Settings
+	}{
+		"fewer cards":                       {one, s},
+		"fewer adapters":                    {one, Settings{Interfaces: []Interface{{}, {Device: 1, EFAOnly: true}, {Device: 2, EFAOnly: true}}}},
+		"fewer interfaces on a card":        {p5, Settings{Interfaces: []Interface{{}, {Device: 1}, {Device: 2}}}},
+		"a first card without EFA":          {second, s},
+		"another hypervisor":                {catalog.Type{Name: "t2.large", Arch: "amd64", Hypervisor: "xen"}, Settings{Nitro: true}},
+		"no virtual machines of its own":    {p5, Settings{NestedVirtualization: true}},
+		"burstable in a cluster of its own": {catalog.Type{Name: "t3.large", Arch: "amd64", BurstablePerformance: true}, Settings{PlacementStrategy: "cluster"}},
+	} {
+		if _, err := Resolve(tt.t, tt.s); !errors.Is(err, ErrIncompatible) {
+			t.Errorf("%s: error %v, want that the type does not fit the class", name, err)
+		}
+	}
+}
