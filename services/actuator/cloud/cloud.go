@@ -14,21 +14,29 @@ import (
 
 // Cloud launches and ends instances. Implementations are safe for concurrent use.
 type Cloud interface {
-	// Launch starts one instance for the claim and returns it. It is idempotent by Request.Token: the same token with
-	// the same request never makes a second instance, whenever and by whomever it is repeated.
+	// Launch starts the request's instances and returns them, sorted by id. It is idempotent by Request.Token: the same token
+	// with the same request never makes other instances, whenever and by whomever it is repeated. Where there are fewer than
+	// were asked for, the error beside them says why the others were not made.
 	// Errors: *CapacityError, or one that wraps ErrThrottled, ErrInvalid, ErrUnauthorized, ErrClassNotReady, or any other
 	// for "unknown: ask Instances before trying again".
-	Launch(ctx context.Context, r Request) (Instance, error)
+	Launch(ctx context.Context, r Request) ([]Instance, error)
 	// Terminate asks EC2 to end the instances. An instance that is gone already is no error.
 	Terminate(ctx context.Context, instanceIDs ...string) error
 	// Instances lists the instances that carry the cluster's tag, ended ones included for as long as EC2 shows them; where
-	// claims are named, at most MaxClaims, those that carry the tag of one of them. Sorted by id. A launch may take seconds to
-	// show.
-	Instances(ctx context.Context, claims ...model.ClaimID) ([]Instance, error)
+	// something is named, at most MaxSome, those alone. Sorted by id. A launch may take seconds to show.
+	Instances(ctx context.Context, some ...Some) ([]Instance, error)
+	// Tag gives an instance the tag of its claim, and its name where it has none.
+	Tag(ctx context.Context, i Instance) error
 }
 
-// MaxClaims is of how many claims the instances can be asked for at once.
-const MaxClaims = 200
+// Some are the instances of a claim, or of a launch, or one instance, by its id: one of them is set.
+type Some struct {
+	Claim            model.ClaimID
+	Launch, Instance string
+}
+
+// MaxSome is how much can be named at once.
+const MaxSome = 200
 
 // Classes resolves node classes against AWS.
 type Classes interface {
@@ -61,6 +69,34 @@ type Queue interface {
 	Delete(ctx context.Context, receipts []string) error
 }
 
+// Checks tells what EC2 finds wrong with instances.
+type Checks interface {
+	// Statuses lists the instances of the region, the account's others among them, whose status checks fail or for which EC2 has
+	// scheduled something.
+	Statuses(ctx context.Context) ([]Status, error)
+}
+
+// Shifts tells from which zones the cluster is shifted away.
+type Shifts interface {
+	// ShiftedZones are the ids of those zones, sorted.
+	ShiftedZones(ctx context.Context) ([]string, error)
+}
+
+// Status is what EC2 finds wrong with an instance.
+type Status struct {
+	InstanceID string
+	// Impaired says that a status check of the instance or of its host fails, ImpairedSince since when; zero where EC2 does not say.
+	Impaired      bool
+	ImpairedSince time.Time
+	Events        []ScheduledEvent
+}
+
+// ScheduledEvent is what EC2 is going to do to an instance, in its words.
+type ScheduledEvent struct {
+	ID, Code, Description string
+	NotBefore             time.Time
+}
+
 // TypeZone is an instance type in a zone.
 type TypeZone struct {
 	InstanceType model.TypeName
@@ -74,8 +110,12 @@ type Message struct {
 
 // Request is everything that a launch depends on.
 type Request struct {
+	// Claim is what the instance is for. Where more than one are asked for it is one of their claims: they carry the tag of none
+	// until Tag.
 	Claim model.ClaimID
-	// Token is at most 64 ASCII characters, derived from the claim and the attempt.
+	// Count is how many instances are asked for; 0 means one.
+	Count int
+	// Token is at most 64 ASCII characters, derived from the claims and their attempts. Instances carry it as Launch.
 	Token    string
 	NodePool model.PoolName
 	Class    Class
@@ -97,20 +137,29 @@ type Instance struct {
 	ProviderID   string // aws:///zone/id
 	State        InstanceState
 	Claim        model.ClaimID // from the tag kerf.dev/claim; "" when the tag is missing
+	Launch       string        // from the tag kerf.dev/launch: the token of the launch that made it
+	Name         string        // from the tag Name
 	NodePool     model.PoolName
 	Class        model.NodeClassName
 	InstanceType model.TypeName
 	Zone         string
 	CapacityType model.CapacityType
-	ImageID      string
-	PrivateDNS   string
-	LaunchTime   time.Time
+	// ReservationID is the capacity reservation that it is in; "" for none.
+	ReservationID string
+	ImageID       string
+	PrivateDNS    string
+	LaunchTime    time.Time
 	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
 	SubnetID       string
 	SecurityGroups []string
-	// Short is what EC2 had none of before it made this one; of Launch's answer alone.
+	// Short is what EC2 had none of before it made this one; of the first of Launch's answer alone.
 	Short []model.Shortage
+	// Untagged says that Claim is not from the tag, which is still to be written. The port never sets it.
+	Untagged bool
 }
+
+// Asked is how many instances the request asks for.
+func (r *Request) Asked() int { return max(r.Count, 1) }
 
 // InstanceState is EC2's word.
 type InstanceState string
@@ -180,7 +229,38 @@ type ClassSpec struct {
 	DetailedMonitoring bool
 	AssociatePublicIP  *bool
 	Kubelet            Kubelet
+
+	Reservations []ReservationTerm
+	// PlacementGroup is the group by name or id; the zero value for none.
+	PlacementGroup PlacementGroupTerm
+	// IPPrefixCount is how many address prefixes the primary interface gets; nil leaves it to EC2.
+	IPPrefixCount      *int32
+	NetworkInterfaces  []NetworkInterface
+	ConnectionTracking ConnectionTracking
+	// NestedVirtualization is EC2's word; "" leaves it to EC2.
+	NestedVirtualization string
+	// Context goes into the fleet's field of that name.
+	Context string
 }
+
+// ReservationTerm picks capacity reservations: an id, or tags, an owner's account, and which launches they accept ("open",
+// "targeted").
+type ReservationTerm struct {
+	Tags                         model.Labels
+	ID, OwnerID, MatchesLaunches string
+}
+
+// PlacementGroupTerm names a placement group.
+type PlacementGroupTerm struct{ Name, ID string }
+
+// NetworkInterface is one interface of an instance. One that is for EFA alone takes no addresses.
+type NetworkInterface struct {
+	Card, Device int32
+	EFAOnly      bool
+}
+
+// ConnectionTracking is how long security groups remember idle connections; 0 leaves it to EC2.
+type ConnectionTracking struct{ TCPEstablished, UDPStream, UDP time.Duration }
 
 // SelectorTerm picks subnets or security groups: tags (value "*" means any), an id, or a name.
 type SelectorTerm struct {
@@ -202,6 +282,7 @@ type BlockDevice struct {
 	VolumeBytes          int64
 	VolumeType           string
 	IOPS, Throughput     int64 // 0: EC2's default
+	InitializationRate   int32 // MiB a second that a snapshot is loaded at; 0: EC2's default
 	Encrypted            *bool
 	KMSKeyID, SnapshotID string
 	DeleteOnTermination  *bool
@@ -216,6 +297,7 @@ type MetadataOptions struct {
 // Kubelet is the part of the kubelet's configuration that changes a node's shape or is passed on.
 type Kubelet struct {
 	MaxPods, PodsPerCore                      *int64
+	MaxPodsFormula                            string // an expression for MaxPods; "" for none
 	KubeReserved, SystemReserved              map[string]string
 	EvictionHard, EvictionSoft                map[string]string
 	EvictionSoftGracePeriod                   map[string]string
@@ -223,7 +305,12 @@ type Kubelet struct {
 	ClusterDNS                                []string
 	ImageGCHighThreshold, ImageGCLowThreshold *int32
 	CPUCFSQuota                               *bool
+	// Extra are the fields that Kerf passes on unread, sorted by name.
+	Extra []KubeletField
 }
+
+// KubeletField is a field of the kubelet's configuration, with its value as JSON.
+type KubeletField struct{ Name, JSON string }
 
 // Class is what AWS has for a ClassSpec.
 type Class struct {
@@ -232,8 +319,34 @@ type Class struct {
 	SecurityGroups  []SecurityGroup
 	Images          []Image // newest first; the first that fits a type is used
 	InstanceProfile string
-	// NotReady says why the class can't launch; the zero Reason when it can.
+	Reservations    []Reservation // by id
+	PlacementGroup  PlacementGroup
+	// Findings are all that keeps the class from launching; NotReady is about the first, the zero Reason when there is none.
+	Findings []Finding
 	NotReady model.Reason
+}
+
+// Finding is something that keeps a class from launching, as its object's status tells it.
+type Finding struct {
+	// Condition is which one it makes false, and Reason the condition's reason.
+	Condition, Reason string
+	Message           string
+	// Field is what to correct, below spec; "" where the remedy is elsewhere.
+	Field string
+}
+
+// Found adds a finding.
+func (c *Class) Found(f Finding) {
+	c.Findings = append(c.Findings, f)
+	if !c.NotReady.OK() {
+		return
+	}
+	c.NotReady = model.Reason{
+		Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.Name), Message: f.Message,
+	}
+	if f.Field != "" {
+		c.NotReady.Remedy = "correct spec." + f.Field + " of EC2NodeClass " + string(c.Name)
+	}
 }
 
 // Zones returns the zones of the class's subnets, sorted and unique.
@@ -250,6 +363,15 @@ func (c Class) Zones() []string {
 	return zones
 }
 
+// Reservation is the class's reservation of that id, and whether there is one.
+func (c Class) Reservation(id string) (Reservation, bool) {
+	i := slices.IndexFunc(c.Reservations, func(r Reservation) bool { return r.ID == id })
+	if i < 0 {
+		return Reservation{}, false
+	}
+	return c.Reservations[i], true
+}
+
 // Subnet is a subnet that the class may launch into.
 type Subnet struct {
 	ID, Zone, ZoneID string
@@ -258,6 +380,49 @@ type Subnet struct {
 
 // SecurityGroup is a security group that the class's instances get.
 type SecurityGroup struct{ ID, Name string }
+
+// Reservation is a capacity reservation that the class may launch into.
+type Reservation struct {
+	ID, OwnerID  string
+	InstanceType model.TypeName
+	Zone         string
+	// MatchesLaunches is which launches it accepts: "open" or "targeted".
+	MatchesLaunches string
+	// Block says that it is a block of capacity with an end. Of an interruptible one EC2 may take instances back before.
+	Block, Interruptible bool
+	// Expiring says that EC2 is about to take its instances back, at the latest at EndTime; zero for no end.
+	Expiring bool
+	EndTime  time.Time
+	// Free is how many more instances it has room for.
+	Free int64
+}
+
+// Of a block of capacity EC2 takes the instances back some time before the end; they are drained for some time before that.
+const (
+	blockReclaim = 30 * time.Minute
+	blockDrain   = 10 * time.Minute
+)
+
+// Ending says that the instances of a block have to go now: EC2 is about to take them back.
+func (r Reservation) Ending(now time.Time) bool {
+	from, _ := r.Drain()
+	return !from.IsZero() && !now.Before(from)
+}
+
+// Drain is from when the instances of a block are drained, and when EC2 begins to take them back; zero where there is no end.
+func (r Reservation) Drain() (from, until time.Time) {
+	if !r.Block || r.EndTime.IsZero() {
+		return time.Time{}, time.Time{}
+	}
+	until = r.EndTime.Add(-blockReclaim)
+	return until.Add(-blockDrain), until
+}
+
+// PlacementGroup is a placement group; the zero value for none. Partitions is 0 where it has none.
+type PlacementGroup struct {
+	ID, Name, Strategy string
+	Partitions         int32
+}
 
 // Image is a machine image and the instance types that it boots on.
 type Image struct {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -32,8 +32,13 @@ type Fake struct {
 	instances map[string]*record
 	tokens    map[string]launch
 	exhausted map[model.RankedOffering]bool
+	limits    map[model.RankedOffering]int
 	templates map[string]time.Time
+	reserved  map[string]cloud.Reservation
 	messages  []message
+	held      bool // messages stay in the queue
+	statuses  map[string]cloud.Status
+	shifted   []string // ids of zones
 	sent      int
 	image     string
 }
@@ -45,8 +50,9 @@ type record struct {
 }
 
 type launch struct {
-	request  cloud.Request
-	instance cloud.Instance
+	request   cloud.Request
+	instances []cloud.Instance
+	err       error
 }
 
 type message struct {
@@ -59,6 +65,8 @@ var (
 	_ cloud.Classes = (*Fake)(nil)
 	_ cloud.Market  = (*Fake)(nil)
 	_ cloud.Queue   = (*Fake)(nil)
+	_ cloud.Checks  = (*Fake)(nil)
+	_ cloud.Shifts  = (*Fake)(nil)
 )
 
 // BootTime is how long a fake instance is pending, and EndTime how long it is shutting down.
@@ -73,7 +81,7 @@ const (
 func New(c *catalog.Catalog, now func() time.Time, lag time.Duration) *Fake {
 	return &Fake{
 		now: now, catalog: c, lag: lag, instances: map[string]*record{}, tokens: map[string]launch{},
-		exhausted: map[model.RankedOffering]bool{}, templates: map[string]time.Time{}, image: "ami",
+		reserved: map[string]cloud.Reservation{}, statuses: map[string]cloud.Status{}, exhausted: map[model.RankedOffering]bool{}, limits: map[model.RankedOffering]int{}, templates: map[string]time.Time{}, image: "ami",
 	}
 }
 
@@ -90,6 +98,13 @@ func (f *Fake) Exhaust(o model.RankedOffering) { f.stock(o, true) }
 // Restock undoes Exhaust.
 func (f *Fake) Restock(o model.RankedOffering) { f.stock(o, false) }
 
+// Limit leaves so many instances of an offering in stock.
+func (f *Fake) Limit(o model.RankedOffering, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limits[key(o)] = n
+}
+
 func (f *Fake) stock(o model.RankedOffering, gone bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,6 +113,42 @@ func (f *Fake) stock(o model.RankedOffering, gone bool) {
 
 func key(o model.RankedOffering) model.RankedOffering {
 	return model.RankedOffering{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
+}
+
+// Reserve makes a capacity reservation that all classes select.
+func (f *Fake) Reserve(r cloud.Reservation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reserved[r.ID] = r
+}
+
+// EndReservation ends a reservation. Its instances go on outside of it.
+func (f *Fake) EndReservation(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.reserved, id)
+	for _, r := range f.instances {
+		if r.ReservationID == id {
+			r.ReservationID = ""
+		}
+	}
+}
+
+// reservations are those that there are, by id, with the room that their instances leave.
+func (f *Fake) reservations() []cloud.Reservation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []cloud.Reservation
+	for _, id := range slices.Sorted(maps.Keys(f.reserved)) {
+		r := f.reserved[id]
+		for _, i := range f.instances {
+			if i.ReservationID == id && i.endedAt.IsZero() {
+				r.Free--
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // Send puts a message on the queue.
@@ -109,6 +160,59 @@ func (f *Fake) Send(body string) {
 	f.messages = append(f.messages, message{Message: cloud.Message{ID: id, Receipt: "r-" + id, Body: body}})
 }
 
+// Hold keeps messages in the queue, or lets them be received again.
+func (f *Fake) Hold(held bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = held
+}
+
+// Queued is how many messages are in the queue, those that were received and not deleted among them.
+func (f *Fake) Queued() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.messages)
+}
+
+// Report makes EC2 find something wrong with an instance, or nothing any more where the status says nothing.
+func (f *Fake) Report(s cloud.Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.statuses[s.InstanceID] = s; !s.Impaired && len(s.Events) == 0 {
+		delete(f.statuses, s.InstanceID)
+	}
+}
+
+// Statuses implements cloud.Checks.
+func (f *Fake) Statuses(context.Context) ([]cloud.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []cloud.Status
+	for _, id := range slices.Sorted(maps.Keys(f.statuses)) {
+		out = append(out, f.statuses[id])
+	}
+	return out, nil
+}
+
+// Shift makes the cluster be shifted away from these zones and no others.
+func (f *Fake) Shift(zones ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shifted = nil
+	for _, z := range f.catalog.Zones {
+		if slices.Contains(zones, z.Name) {
+			f.shifted = append(f.shifted, z.ID)
+		}
+	}
+}
+
+// ShiftedZones implements cloud.Shifts.
+func (f *Fake) ShiftedZones(context.Context) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.shifted), nil
+}
+
 // Kill ends an instance as EC2 would without being asked.
 func (f *Fake) Kill(id string) {
 	f.mu.Lock()
@@ -118,59 +222,91 @@ func (f *Fake) Kill(id string) {
 	}
 }
 
-// Launch implements cloud.Cloud.
-func (f *Fake) Launch(_ context.Context, r cloud.Request) (cloud.Instance, error) {
+// Launch implements cloud.Cloud. An offering in stock has as much of it as is asked for, unless Limit says otherwise.
+func (f *Fake) Launch(_ context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	if f.OnLaunch != nil {
 		if err := f.OnLaunch(r); err != nil {
-			return cloud.Instance{}, err
+			return nil, err
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.Token == "" || len(r.Token) > 64 || len(r.Offerings) == 0 {
-		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w: token of %d characters, %d offerings",
+		return nil, fmt.Errorf("launch claim %s: %w: token of %d characters, %d offerings",
 			r.Claim, cloud.ErrInvalid, len(r.Token), len(r.Offerings))
 	}
 	if old, ok := f.tokens[r.Token]; ok {
 		if !reflect.DeepEqual(old.request, r) {
-			return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, cloud.ErrTokenMismatch)
+			return nil, fmt.Errorf("launch claim %s: %w", r.Claim, cloud.ErrTokenMismatch)
 		}
-		return old.instance, nil
+		return slices.Clone(old.instances), old.err
 	}
 
 	var short []model.Shortage
+	var out []cloud.Instance
 	for _, o := range r.Offerings {
-		if f.exhausted[key(o)] {
-			short = append(short, model.Shortage{
-				InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, Message: "InsufficientInstanceCapacity",
-			})
-
-			continue
+		for !f.exhausted[key(o)] && len(out) < r.Asked() {
+			out = append(out, f.start(r, o))
+			if left, limited := f.limits[key(o)]; limited {
+				f.limits[key(o)] = left - 1
+				f.exhausted[key(o)] = left <= 1
+			}
 		}
-		i := f.start(r, o)
-		i.Short = short
-		f.tokens[r.Token] = launch{request: r, instance: i}
-		f.templates["fake/"+string(r.Class.Name)] = f.now()
-		return i, nil
+		if len(out) == r.Asked() {
+			break
+		}
+		short = append(short, model.Shortage{
+			InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, Message: "InsufficientInstanceCapacity",
+		})
 	}
-	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim,
-		&cloud.CapacityError{Offerings: short, Message: "no stock"})
+	l := launch{request: r, instances: out}
+	if len(out) > 0 {
+		out[0].Short = short
+		f.templates["fake/"+string(r.Class.Name)] = f.now()
+	}
+	if len(out) < r.Asked() {
+		l.err = fmt.Errorf("launch claim %s: %w", r.Claim, &cloud.CapacityError{Offerings: short, Message: "no stock"})
+	}
+	if len(out) > 0 { // a launch that made nothing is not remembered
+		f.tokens[r.Token] = l
+	}
+	return slices.Clone(out), l.err
 }
 
 func (f *Fake) start(r cloud.Request, o model.RankedOffering) cloud.Instance {
 	f.next++
 	id := fmt.Sprintf("i-%017d", f.next)
 	i := cloud.Instance{
-		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, Claim: r.Claim, NodePool: r.NodePool,
+		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, NodePool: r.NodePool,
 		Class: r.Class.Name, InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType,
 		ImageID: r.Class.Images[0].ID, PrivateDNS: fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", f.next/250, f.next%250),
-		LaunchTime: f.now(), SubnetID: subnetIn(r.Class, o.Zone),
+		LaunchTime: f.now(), SubnetID: subnetIn(r.Class, o.Zone), Launch: r.Token, ReservationID: o.ReservationID,
+	}
+	if r.Asked() == 1 {
+		i.Claim, i.Name = r.Claim, string(r.Claim)
 	}
 	for _, g := range r.Class.SecurityGroups {
 		i.SecurityGroups = append(i.SecurityGroups, g.ID)
 	}
 	f.instances[id] = &record{Instance: i, visible: f.now().Add(f.lag)}
 	return i
+}
+
+// Made is how many instances there ever were.
+func (f *Fake) Made() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.next
+}
+
+// Tag implements cloud.Cloud.
+func (f *Fake) Tag(_ context.Context, i cloud.Instance) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r, ok := f.instances[i.ID]; ok {
+		r.Claim, r.Name = i.Claim, cmp.Or(r.Name, string(i.Claim))
+	}
+	return nil
 }
 
 func subnetIn(c cloud.Class, zone string) string {
@@ -191,7 +327,7 @@ func (f *Fake) Terminate(_ context.Context, ids ...string) error {
 }
 
 // Instances implements cloud.Cloud.
-func (f *Fake) Instances(_ context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+func (f *Fake) Instances(_ context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
@@ -201,7 +337,10 @@ func (f *Fake) Instances(_ context.Context, claims ...model.ClaimID) ([]cloud.In
 			continue
 		}
 		i := r.Instance
-		if len(claims) > 0 && !slices.Contains(claims, i.Claim) {
+		asked := func(x cloud.Some) bool {
+			return x.Claim != "" && x.Claim == i.Claim || x.Launch != "" && x.Launch == i.Launch || x.Instance == i.ID
+		}
+		if len(some) > 0 && !slices.ContainsFunc(some, asked) {
 			continue
 		}
 		switch {
@@ -220,7 +359,10 @@ func (f *Fake) Instances(_ context.Context, claims ...model.ClaimID) ([]cloud.In
 
 // Resolve implements cloud.Classes: the fake has one subnet per zone, found by any tag but one of value "none".
 func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	c := cloud.Class{Name: s.Name, InstanceProfile: "fake-" + string(s.Name)}
+	c := cloud.Class{
+		Name: s.Name, InstanceProfile: "fake-" + string(s.Name),
+		PlacementGroup: cloud.PlacementGroup{ID: s.PlacementGroup.ID, Name: s.PlacementGroup.Name},
+	}
 	for _, t := range s.SubnetTerms {
 		for _, tag := range t.Tags {
 			if tag.Value == "none" {
@@ -238,6 +380,7 @@ func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error
 		})
 	}
 	c.SecurityGroups = []cloud.SecurityGroup{{ID: "sg-0001", Name: "nodes"}}
+	c.Reservations = f.reservations()
 	for _, arch := range []string{"amd64", "arm64"} {
 		c.Images = append(c.Images, cloud.Image{
 			ID: f.published() + "-" + arch, Name: "fake-" + arch, CreateTime: time.Unix(0, 0).UTC(),
@@ -313,7 +456,7 @@ func (f *Fake) SpotPrices(context.Context) (map[cloud.TypeZone]int64, error) {
 			continue
 		}
 		for _, z := range t.Zones {
-			out[cloud.TypeZone{InstanceType: model.TypeName(t.Name), Zone: z}] = instancetype.SpotEstimate(t.OnDemandMicroUSD)
+			out[cloud.TypeZone{InstanceType: model.TypeName(t.Name), Zone: z}] = catalog.SpotEstimate(t.OnDemandMicroUSD, 0)
 		}
 	}
 	return out, nil
@@ -325,7 +468,7 @@ func (f *Fake) Receive(context.Context) ([]cloud.Message, error) {
 	defer f.mu.Unlock()
 	var out []cloud.Message
 	for i := range f.messages {
-		if len(out) == 10 || f.now().Before(f.messages[i].visible) {
+		if f.held || len(out) == 10 || f.now().Before(f.messages[i].visible) {
 			continue
 		}
 		f.messages[i].visible = f.now().Add(visibility)

@@ -20,12 +20,17 @@ type World struct {
 	Classes cloud.Classes
 	Market  cloud.Market
 	Queue   cloud.Queue
+	Checks  cloud.Checks
 	// Spec is a class that resolves in this world.
 	Spec cloud.ClassSpec
 	// Exhaust makes an offering out of stock.
 	Exhaust func(o model.RankedOffering)
+	// Limit leaves so many instances of an offering in stock.
+	Limit func(o model.RankedOffering, n int)
 	// Send puts a message on the queue.
 	Send func(body string)
+	// Impair lets an instance's status check fail from now on, or its host's.
+	Impair func(instance string, host bool)
 	// Advance moves the world's time; everything that is due happens before it returns.
 	Advance func(d time.Duration)
 }
@@ -37,20 +42,23 @@ const settle = 2 * time.Minute
 func Suite(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	tests := map[string]func(*testing.T, World){
-		"a class resolves to zones, images for both architectures and a profile":  testResolve,
-		"a class whose selector matches nothing is not ready and names the field": testResolveMissing,
-		"a launch shows up with its claim and what it was launched as":            testLaunch,
-		"the same token never makes a second instance":                            testToken,
-		"the same token with another request is refused":                          testTokenMismatch,
-		"the first offering in stock is launched":                                 testSecondChoice,
-		"no stock at all names the offerings":                                     testCapacity,
-		"spot is launched as spot":                                                testSpot,
-		"ending an instance twice, or one that never was, is no error":            testTerminate,
-		"types are described as the catalogue knows them":                         testTypes,
-		"prices are known, and spot is below on-demand":                           testMarket,
-		"a message comes again until it is deleted":                               testQueue,
-		"a launch works after its template was swept away":                        testSweep,
-		"releasing a class twice is no error":                                     testRelease,
+		"a class resolves to zones, images for both architectures and a profile":   testResolve,
+		"a class whose selector matches nothing is not ready and names the field":  testResolveMissing,
+		"a launch shows up with its claim and what it was launched as":             testLaunch,
+		"the same token never makes a second instance":                             testToken,
+		"the same token with another request is refused":                           testTokenMismatch,
+		"a launch of ten makes ten, without a claim's tag until they get it":       testTogether,
+		"a launch of which there is less than asked makes that much, and says why": testPartly,
+		"the first offering in stock is launched":                                  testSecondChoice,
+		"no stock at all names the offerings":                                      testCapacity,
+		"spot is launched as spot":                                                 testSpot,
+		"ending an instance twice, or one that never was, is no error":             testTerminate,
+		"types are described as the catalogue knows them":                          testTypes,
+		"prices are known, and spot is below on-demand":                            testMarket,
+		"a message comes again until it is deleted":                                testQueue,
+		"a launch works after its template was swept away":                         testSweep,
+		"releasing a class twice is no error":                                      testRelease,
+		"instances whose checks fail are told, and since when":                     testStatuses,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -80,11 +88,11 @@ func request(t *testing.T, w World, token string, offerings ...model.RankedOffer
 
 func mustLaunch(t *testing.T, w World, r cloud.Request) cloud.Instance {
 	t.Helper()
-	i, err := w.Cloud.Launch(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
+	list, err := w.Cloud.Launch(context.Background(), r)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d instances, %v; want one", len(list), err)
 	}
-	return i
+	return list[0]
 }
 
 func list(t *testing.T, w World) []cloud.Instance {
@@ -144,7 +152,7 @@ func testLaunch(t *testing.T, w World) {
 		t.Errorf("instance %+v is not what was launched", got)
 	}
 	for claim, want := range map[model.ClaimID]int{r.Claim: 1, "another": 0} {
-		if of, err := w.Cloud.Instances(context.Background(), claim); err != nil || len(of) != want {
+		if of, err := w.Cloud.Instances(context.Background(), cloud.Some{Claim: claim}); err != nil || len(of) != want {
 			t.Errorf("%d instances of claim %s, %v; want %d", len(of), claim, err, want)
 		}
 	}
@@ -168,6 +176,59 @@ func testToken(t *testing.T, w World) {
 	third := mustLaunch(t, w, r)
 	if first.ID != second.ID || first.ID != third.ID || len(list(t, w)) != 1 {
 		t.Errorf("launched %s, %s, %s: want one instance", first.ID, second.ID, third.ID)
+	}
+}
+
+// several is a request for so many instances.
+func several(t *testing.T, w World, token string, n int, offerings ...model.RankedOffering) cloud.Request {
+	t.Helper()
+	r := request(t, w, token, offerings...)
+	r.Count = n
+	return r
+}
+
+func testTogether(t *testing.T, w World) {
+	ctx := context.Background()
+	r := several(t, w, "ten", 10, offering("m5.large", "us-east-1b", model.OnDemand))
+	first, err := w.Cloud.Launch(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := w.Cloud.Launch(ctx, r)
+	if err != nil || !slices.EqualFunc(first, again, func(x, y cloud.Instance) bool { return x.ID == y.ID }) {
+		t.Errorf("%v the second time: %v, want %v", again, err, first)
+	}
+	w.Advance(settle)
+	made, err := w.Cloud.Instances(ctx, cloud.Some{Launch: r.Token})
+	if err != nil || len(made) != 10 || len(list(t, w)) != 10 {
+		t.Fatalf("%d instances of the launch, %v; want ten", len(made), err)
+	}
+	for k, i := range made {
+		if i.ID != first[k].ID || i.Launch != r.Token || i.Claim != "" || i.NodePool != r.NodePool {
+			t.Errorf("instance %+v, want %s of the launch, and of no claim yet", i, first[k].ID)
+		}
+	}
+	mine := made[3]
+	mine.Claim = "default-mine"
+	for range 2 {
+		if err := w.Cloud.Tag(ctx, mine); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Advance(settle)
+	got, err := w.Cloud.Instances(ctx, cloud.Some{Claim: mine.Claim}, cloud.Some{Instance: mine.ID})
+	if err != nil || len(got) != 1 || got[0].ID != mine.ID || got[0].Claim != mine.Claim || got[0].Name != string(mine.Claim) {
+		t.Errorf("%+v, %v; want that the instance has its claim's name", got, err)
+	}
+}
+
+func testPartly(t *testing.T, w World) {
+	o := offering("m5.large", "us-east-1b", model.OnDemand)
+	w.Limit(o, 6)
+	made, err := w.Cloud.Launch(context.Background(), several(t, w, "partly", 10, o))
+	var short *cloud.CapacityError
+	if len(made) != 6 || !errors.As(err, &short) || len(short.Offerings) != 1 || short.Offerings[0].InstanceType != o.InstanceType {
+		t.Errorf("%d instances, %v; want six, and that there is no more of m5.large", len(made), err)
 	}
 }
 
@@ -272,7 +333,8 @@ func testTypes(t *testing.T, w World) {
 			continue
 		}
 		got := types[i]
-		got.OnDemandMicroUSD = want.OnDemandMicroUSD // another call tells
+		// Other calls tell prices, and none the rest.
+		got.OnDemandMicroUSD, got.SpotSavesPercent, got.Reclaimed = want.OnDemandMicroUSD, want.SpotSavesPercent, want.Reclaimed
 		if !reflect.DeepEqual(want, got) {
 			t.Errorf("described as\n%+v, want\n%+v", got, want)
 		}
@@ -332,5 +394,29 @@ func testRelease(t *testing.T, w World) {
 	}
 	if names, err := w.Classes.Sweep(context.Background(), 0); err != nil || len(names) != 0 {
 		t.Errorf("templates %v, %v left after the release", names, err)
+	}
+}
+
+func testStatuses(t *testing.T, w World) {
+	ctx := context.Background()
+	made, err := w.Cloud.Launch(ctx, several(t, w, "three", 3, offering("m5.large", "us-east-1b", model.OnDemand)))
+	if err != nil || len(made) != 3 {
+		t.Fatalf("%d instances, %v; want three", len(made), err)
+	}
+	w.Advance(settle)
+	if got, err := w.Checks.Statuses(ctx); err != nil || len(got) != 0 {
+		t.Fatalf("%+v, %v; want that nothing is wrong", got, err)
+	}
+	w.Impair(made[0].ID, false)
+	w.Impair(made[1].ID, true)
+	w.Advance(time.Minute)
+	got, err := w.Checks.Statuses(ctx)
+	if err != nil || len(got) != 2 || got[0].InstanceID != made[0].ID || got[1].InstanceID != made[1].ID {
+		t.Fatalf("%+v, %v; want the first two instances", got, err)
+	}
+	for _, s := range got {
+		if !s.Impaired || s.ImpairedSince.IsZero() {
+			t.Errorf("%+v, want since when its checks fail", s)
+		}
 	}
 }

@@ -23,6 +23,9 @@ const MaxBody = 256 << 10
 // SpotWarning is how long before the end EC2 announces it: an AWS constant.
 const SpotWarning = 2 * time.Minute
 
+// reservationWarning is what EC2 sends as long before it takes an instance of an interruptible capacity reservation back.
+const reservationWarning = "EC2 Capacity Reservation Instance Interruption Warning"
+
 // envelope is what EventBridge wraps every message in.
 type envelope struct {
 	Version    string          `json:"version"`
@@ -63,7 +66,7 @@ func Parse(body string) (Message, error) {
 	}
 
 	switch {
-	case e.Source == "aws.ec2" && e.DetailType == "EC2 Spot Instance Interruption Warning":
+	case e.Source == "aws.ec2" && (e.DetailType == "EC2 Spot Instance Interruption Warning" || e.DetailType == reservationWarning):
 		return one(e, model.NoticeSpotInterruption, e.Time.Add(SpotWarning))
 	case e.Source == "aws.ec2" && e.DetailType == "EC2 Instance Rebalance Recommendation":
 		return one(e, model.NoticeRebalanceRecommendation, time.Time{})

@@ -28,6 +28,12 @@ func TestParse(t *testing.T) {
 				ID: "e-1", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", EventTime: at, Deadline: at.Add(2 * time.Minute),
 			}}},
 		},
+		"an interruptible reservation takes its instance back as spot does": {
+			event("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning", `{"instance-id":"i-1","instance-action":"terminate"}`),
+			Message{Notices: []model.Notice{{
+				ID: "e-1", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", EventTime: at, Deadline: at.Add(2 * time.Minute),
+			}}},
+		},
 		"a rebalance recommendation sets no deadline": {
 			event("aws.ec2", "EC2 Instance Rebalance Recommendation", `{"instance-id":"i-1"}`),
 			Message{Notices: []model.Notice{{ID: "e-1", Kind: model.NoticeRebalanceRecommendation, InstanceID: "i-1", EventTime: at}}},

@@ -1,15 +1,15 @@
 // Package nodeclass turns a user's EC2NodeClass into the actuator's values: what the cloud adapter launches with, and the
 // settings that shape instance types.
 //
-// It must never ask AWS for anything, and never drop a field in silence: what this version of Kerf does not carry out is
-// refused with an error that names the field, or, where nothing is launched, noted. Start at Spec.
+// It must never ask AWS for anything, and never drop a field in silence: what can't be carried out is refused with an error
+// that names the field, or, where nothing is launched, noted. Start at Spec.
 package nodeclass
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,11 +19,14 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
+// ErrPodsPerCore is what Spec returns, wrapped, for a setting that the family's nodes can't be given.
+var ErrPodsPerCore = errors.New("spec.kubelet.podsPerCore: Bottlerocket has no such setting; set maxPods")
+
 // Spec reads a defaulted and validated object. hash is the object's static hash. The error joins one entry per field.
 func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
-	out, unsupported, errs := read(o, hash)
-	for _, u := range unsupported {
-		errs = append(errs, errors.New(u.why))
+	out, errs := read(o, hash)
+	if noPodsPerCore(out) {
+		errs = append(errs, ErrPodsPerCore)
 	}
 	if len(errs) > 0 {
 		return cloud.ClassSpec{Name: model.NodeClassName(o.Name)}, fmt.Errorf("EC2NodeClass %s: %w", o.Name, errors.Join(errs...))
@@ -34,14 +37,31 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 // ForPlan reads what a plan without launches needs of a class. What Kerf launches nothing with is no error then; notes
 // say it, a sentence each, and what the plan makes of it.
 func ForPlan(o *awsv1.EC2NodeClass, hash string) (s instancetype.Settings, notes []string, err error) {
-	spec, unsupported, errs := read(o, hash)
+	spec, errs := read(o, hash)
 	if len(errs) > 0 {
 		return instancetype.Settings{}, nil, errors.Join(errs...)
 	}
-	for _, u := range unsupported {
-		notes = append(notes, u.why+"; "+u.plan)
+	if noPodsPerCore(spec) {
+		notes = append(notes, ErrPodsPerCore.Error()+"; the plan is made without it")
 	}
+	notes = append(notes, awsAlone(spec)...)
 	return Settings(spec), append(notes, familyNotes(o.Family())...), nil
+}
+
+func noPodsPerCore(s cloud.ClassSpec) bool {
+	return s.AMIFamily == string(awsv1.FamilyBottlerocket) && s.Kubelet.PodsPerCore != nil
+}
+
+// awsAlone are what AWS would have to be asked for, which no plan does.
+func awsAlone(s cloud.ClassSpec) (notes []string) {
+	note := func(set bool, text string) {
+		if set {
+			notes = append(notes, text)
+		}
+	}
+	note(len(s.Reservations) > 0, "spec.capacityReservationSelectorTerms: the plan knows no reservations, and buys at spot and on-demand prices alone")
+	note(s.PlacementGroup != cloud.PlacementGroupTerm{}, "spec.placementGroupSelector: the plan is made as if it were not set")
+	return notes
 }
 
 // familyNotes are what to know of a family that a plan can't show.
@@ -56,16 +76,7 @@ func familyNotes(f awsv1.AMIFamily) []string {
 	}
 }
 
-// unsupported is what a class may say and this version does not carry out.
-type unsupported struct {
-	why  string // with the field before it
-	plan string // what a plan makes of it
-}
-
-// planWithout is about what does not change which nodes a plan buys, as far as the catalogue tells.
-const planWithout = "the plan is made as if it were not set"
-
-func read(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, []unsupported, []error) {
+func read(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, []error) {
 	s := o.Spec
 	out := cloud.ClassSpec{
 		Name: model.NodeClassName(o.Name), UID: string(o.UID), Generation: o.Generation, Hash: hash,
@@ -73,8 +84,14 @@ func read(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, []unsupported, [
 		Tags: model.LabelsOf(s.Tags), AssociatePublicIP: s.AssociatePublicIPAddress,
 		DetailedMonitoring: deref(s.DetailedMonitoring), InstanceStoreRAID0: s.InstanceStorePolicy != nil,
 		Metadata: metadata(s.MetadataOptions), AMIFamily: string(o.Family()),
+		IPPrefixCount: s.IPPrefixCount, ConnectionTracking: tracking(s.ConnectionTracking), Context: deref(s.Context),
 	}
-	not := refused(o)
+	if g := s.PlacementGroupSelector; g != nil {
+		out.PlacementGroup = cloud.PlacementGroupTerm{Name: g.Name, ID: g.ID}
+	}
+	if c := s.CPUOptions; c != nil {
+		out.NestedVirtualization = deref(c.NestedVirtualization)
+	}
 	var errs []error
 	fail := func(name string, err error) {
 		if err != nil {
@@ -92,45 +109,32 @@ func read(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, []unsupported, [
 			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: model.LabelsOf(t.Tags),
 		})
 	}
-	kubelet, left, err := kubelet(s, o.Family())
-	fail("kubelet", err)
-	if left != "" {
-		not = append(not, unsupported{"spec.kubelet: " + left, "the plan is made without them"})
-	}
-	out.Kubelet = kubelet
-	out.BlockDevices, err = blockDevices(s.BlockDeviceMappings)
-	fail("blockDeviceMappings", err)
-	return out, not, errs
-}
-
-// refused lists what is set and what this version does not carry out.
-func refused(o *awsv1.EC2NodeClass) []unsupported {
-	s := o.Spec
-	var out []unsupported
-	no := func(name string, set bool, plan string) {
-		if set {
-			out = append(out, unsupported{"spec." + name + ": this version of Kerf does not support it; remove it", plan})
-		}
-	}
-	no("capacityReservationSelectorTerms", len(s.CapacityReservationSelectorTerms) > 0, "the plan buys at spot and on-demand prices only")
-	no("placementGroupSelector", s.PlacementGroupSelector != nil, planWithout)
-	no("ipPrefixCount", s.IPPrefixCount != nil, planWithout)
-	no("networkInterfaces", len(s.NetworkInterfaces) > 0, "the plan is made as if each node had its type's own interfaces")
-	no("connectionTracking", s.ConnectionTracking != nil, planWithout)
-	no("cpuOptions", s.CPUOptions != nil, planWithout)
-	no("context", s.Context != nil, planWithout)
-	for i, m := range s.BlockDeviceMappings {
-		no(fmt.Sprintf("blockDeviceMappings[%d].ebs.volumeInitializationRate", i), m.EBS != nil && m.EBS.VolumeInitializationRate != nil, planWithout)
-	}
-	switch f := o.Family(); f {
-	case awsv1.FamilyAL2023, awsv1.FamilyBottlerocket, awsv1.FamilyCustom:
-	default:
-		out = append(out, unsupported{
-			fmt.Sprintf("spec.amiFamily: this version of Kerf does not support %s; use AL2023, Bottlerocket or Custom", f),
-			"the plan is made as if it did",
+	for _, t := range s.CapacityReservationSelectorTerms {
+		out.Reservations = append(out.Reservations, cloud.ReservationTerm{
+			Tags: model.LabelsOf(t.Tags), ID: t.ID, OwnerID: t.OwnerID, MatchesLaunches: t.InstanceMatchCriteria,
 		})
 	}
-	return out
+	for _, n := range s.NetworkInterfaces {
+		out.NetworkInterfaces = append(out.NetworkInterfaces, cloud.NetworkInterface{
+			Card: n.NetworkCardIndex, Device: n.DeviceIndex, EFAOnly: n.InterfaceType == awsv1.InterfaceEFAOnly,
+		})
+	}
+	var err error
+	out.Kubelet, err = kubelet(s)
+	fail("kubelet", err)
+	out.BlockDevices, err = blockDevices(s.BlockDeviceMappings)
+	fail("blockDeviceMappings", err)
+	return out, errs
+}
+
+func tracking(c *awsv1.ConnectionTracking) cloud.ConnectionTracking {
+	if c == nil {
+		return cloud.ConnectionTracking{}
+	}
+	seconds := func(n *int32) time.Duration { return time.Duration(deref(n)) * time.Second }
+	return cloud.ConnectionTracking{
+		TCPEstablished: seconds(c.TCPEstablishedTimeout), UDPStream: seconds(c.UDPStreamTimeout), UDP: seconds(c.UDPTimeout),
+	}
 }
 
 func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
@@ -147,27 +151,25 @@ func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
 	return out
 }
 
-// kubelet reads the settings that Kerf carries out; left says which it would have to pass on, "" where there are none.
-func kubelet(s awsv1.EC2NodeClassSpec, f awsv1.AMIFamily) (out cloud.Kubelet, left string, err error) {
+func kubelet(s awsv1.EC2NodeClassSpec) (cloud.Kubelet, error) {
 	k, errs := awsv1.ParseKubelet(s.Kubelet, field.NewPath("spec", "kubelet"))
 	if len(errs) > 0 {
-		return out, "", errs.ToAggregate()
-	}
-	if len(k.Extra) > 0 {
-		left = fmt.Sprintf("this version of Kerf does not carry out %s; remove them, or set them in spec.userData", strings.Join(k.Extra, ", "))
-	} else if f == awsv1.FamilyBottlerocket && (k.PodsPerCore != nil || len(k.EvictionSoft) > 0 ||
-		k.EvictionMaxPodGracePeriod != nil || k.ImageGCHighThresholdPercent != nil || k.ImageGCLowThresholdPercent != nil ||
-		k.CPUCFSQuota != nil || len(k.ClusterDNS) > 0) {
-		left = "for Bottlerocket this version of Kerf carries out maxPods, kubeReserved, " +
-			"systemReserved and evictionHard only; set the others in spec.userData"
+		return cloud.Kubelet{}, errs.ToAggregate()
 	}
 	return cloud.Kubelet{
-		MaxPods: wide(k.MaxPods), PodsPerCore: wide(k.PodsPerCore), KubeReserved: k.KubeReserved,
+		MaxPods: wide(k.MaxPods), MaxPodsFormula: k.MaxPodsFormula, PodsPerCore: wide(k.PodsPerCore), KubeReserved: k.KubeReserved,
 		SystemReserved: k.SystemReserved, EvictionHard: k.EvictionHard, EvictionSoft: k.EvictionSoft,
 		EvictionSoftGracePeriod: k.EvictionSoftGracePeriod, EvictionMaxPodGracePeriod: k.EvictionMaxPodGracePeriod,
 		ClusterDNS: k.ClusterDNS, ImageGCHighThreshold: k.ImageGCHighThresholdPercent,
-		ImageGCLowThreshold: k.ImageGCLowThresholdPercent, CPUCFSQuota: k.CPUCFSQuota,
-	}, left, nil
+		ImageGCLowThreshold: k.ImageGCLowThresholdPercent, CPUCFSQuota: k.CPUCFSQuota, Extra: extra(k),
+	}, nil
+}
+
+func extra(k awsv1.Kubelet) (out []cloud.KubeletField) {
+	for _, name := range k.ExtraNames() {
+		out = append(out, cloud.KubeletField{Name: name, JSON: string(k.Extra[name])})
+	}
+	return out
 }
 
 func wide(n *int32) *int64 {
@@ -191,6 +193,7 @@ func blockDevices(mappings []awsv1.BlockDeviceMapping) ([]cloud.BlockDevice, err
 			DeviceName: *m.DeviceName, Root: m.RootVolume, VolumeType: cmp.Or(deref(e.VolumeType), "gp3"),
 			IOPS: deref(e.IOPS), Throughput: deref(e.Throughput), Encrypted: e.Encrypted,
 			KMSKeyID: deref(e.KMSKeyID), SnapshotID: deref(e.SnapshotID), DeleteOnTermination: e.DeleteOnTermination,
+			InitializationRate: deref(e.VolumeInitializationRate),
 		}
 		if e.VolumeSize != nil {
 			size, err := e.VolumeSize.GiB()
@@ -207,10 +210,19 @@ func blockDevices(mappings []awsv1.BlockDeviceMapping) ([]cloud.BlockDevice, err
 // Settings are the parts of the class that change what an instance type offers to pods.
 func Settings(s cloud.ClassSpec) instancetype.Settings {
 	return instancetype.Settings{
-		AMIFamily: s.AMIFamily, MaxPods: s.Kubelet.MaxPods, PodsPerCore: s.Kubelet.PodsPerCore,
+		AMIFamily: s.AMIFamily, MaxPods: s.Kubelet.MaxPods, MaxPodsFormula: s.Kubelet.MaxPodsFormula, PodsPerCore: s.Kubelet.PodsPerCore,
 		KubeReserved: s.Kubelet.KubeReserved, SystemReserved: s.Kubelet.SystemReserved, EvictionHard: s.Kubelet.EvictionHard,
-		RAID0: s.InstanceStoreRAID0, EphemeralStorageBytes: ephemeralBytes(s),
+		RAID0: s.InstanceStoreRAID0, EphemeralStorageBytes: ephemeralBytes(s), Interfaces: interfaces(s.NetworkInterfaces),
+		Nitro: s.ConnectionTracking != cloud.ConnectionTracking{}, NestedVirtualization: s.NestedVirtualization == "enabled",
 	}
+}
+
+func interfaces(all []cloud.NetworkInterface) []instancetype.Interface {
+	var out []instancetype.Interface
+	for _, n := range all {
+		out = append(out, instancetype.Interface{Card: int64(n.Card), Device: int64(n.Device), EFAOnly: n.EFAOnly})
+	}
+	return out
 }
 
 // ephemeralBytes is the size of the disk that pods write to: the mapping marked as root, or the family's own device, or
@@ -219,11 +231,15 @@ func ephemeralBytes(s cloud.ClassSpec) int64 {
 	if len(s.BlockDevices) == 0 {
 		return 0
 	}
-	device := "/dev/xvda"
-	if s.AMIFamily == string(awsv1.FamilyBottlerocket) {
+	var device string
+	switch awsv1.AMIFamily(s.AMIFamily) {
+	case awsv1.FamilyAL2, awsv1.FamilyAL2023:
+		device = "/dev/xvda"
+	case awsv1.FamilyBottlerocket:
 		device = "/dev/xvdb"
-	}
-	if s.AMIFamily == string(awsv1.FamilyCustom) {
+	case awsv1.FamilyWindows2019, awsv1.FamilyWindows2022, awsv1.FamilyWindows2025:
+		device = "/dev/sda1"
+	case awsv1.FamilyCustom:
 		device = s.BlockDevices[len(s.BlockDevices)-1].DeviceName
 	}
 	var size int64

@@ -3,6 +3,7 @@ package nodeclass
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,29 +63,65 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+func TestEachFieldIsRead(t *testing.T) {
+	o := object(func(s *awsv1.EC2NodeClassSpec) {
+		s.Kubelet = &runtime.RawExtension{Raw: []byte(`{"topologyManagerPolicy":"none","cpuManagerPolicy":"static"}`)}
+		s.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{
+			DeviceName: new("/dev/xvda"), EBS: &awsv1.BlockDevice{SnapshotID: new("snap-1"), VolumeInitializationRate: new(int32(200))},
+		}}
+		s.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{
+			Tags: map[string]string{"a": "*"}, OwnerID: "123456789012", InstanceMatchCriteria: "targeted",
+		}}
+		s.PlacementGroupSelector = &awsv1.PlacementGroupSelector{Name: "near"}
+		s.IPPrefixCount = new(int32(2))
+		s.NetworkInterfaces = []awsv1.NetworkInterface{{InterfaceType: "interface"}, {NetworkCardIndex: 1, DeviceIndex: 1, InterfaceType: "efa-only"}}
+		s.ConnectionTracking = &awsv1.ConnectionTracking{TCPEstablishedTimeout: new(int32(600)), UDPTimeout: new(int32(30))}
+		s.CPUOptions = &awsv1.CPUOptions{NestedVirtualization: new("enabled")}
+		s.Context = new("c")
+	})
+	got, errs := read(o, "h")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	want := cloud.ClassSpec{
+		Kubelet: cloud.Kubelet{Extra: []cloud.KubeletField{
+			{Name: "cpuManagerPolicy", JSON: `"static"`}, {Name: "topologyManagerPolicy", JSON: `"none"`},
+		}},
+		BlockDevices:  []cloud.BlockDevice{{DeviceName: "/dev/xvda", VolumeType: "gp3", SnapshotID: "snap-1", InitializationRate: 200}},
+		Reservations:  []cloud.ReservationTerm{{Tags: model.Labels{{Key: "a", Value: "*"}}, OwnerID: "123456789012", MatchesLaunches: "targeted"}},
+		IPPrefixCount: new(int32(2)), PlacementGroup: cloud.PlacementGroupTerm{Name: "near"},
+		NetworkInterfaces:    []cloud.NetworkInterface{{}, {Card: 1, Device: 1, EFAOnly: true}},
+		ConnectionTracking:   cloud.ConnectionTracking{TCPEstablished: 10 * time.Minute, UDP: 30 * time.Second},
+		NestedVirtualization: "enabled", Context: "c",
+	}
+	bare, _ := read(object(func(*awsv1.EC2NodeClassSpec) {}), "h")
+	want.Name, want.Hash, want.Role, want.AMIFamily, want.Tags = bare.Name, bare.Hash, bare.Role, bare.AMIFamily, bare.Tags
+	want.SubnetTerms, want.SecurityGroupTerms, want.ImageTerms, want.Metadata = bare.SubnetTerms, bare.SecurityGroupTerms, bare.ImageTerms, bare.Metadata
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPlansKnowWhichTypesRunVirtualMachines(t *testing.T) {
+	o := object(func(s *awsv1.EC2NodeClassSpec) {
+		s.CPUOptions = &awsv1.CPUOptions{NestedVirtualization: new("enabled")}
+	})
+	if s, notes, err := ForPlan(o, "h"); err != nil || len(notes) > 0 || !s.NestedVirtualization {
+		t.Errorf("settings %+v, notes %q, %v; want that only types that can are planned with", s, notes, err)
+	}
+}
+
 func TestSpecRefusesWhatItDoesNotCarryOut(t *testing.T) {
 	tests := map[string]struct {
 		change func(*awsv1.EC2NodeClassSpec)
 		names  string
 	}{
-		"a placement group": {
-			func(s *awsv1.EC2NodeClassSpec) { s.PlacementGroupSelector = &awsv1.PlacementGroupSelector{Name: "x"} },
-			"spec.placementGroupSelector",
-		},
-		"capacity reservations": {
+		"a kubelet setting that the family can't be given": {
 			func(s *awsv1.EC2NodeClassSpec) {
-				s.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{ID: "cr-1"}}
+				s.AMISelectorTerms[0].Alias = "bottlerocket@latest"
+				s.Kubelet = &runtime.RawExtension{Raw: []byte(`{"podsPerCore":4}`)}
 			},
-			"spec.capacityReservationSelectorTerms",
-		},
-		"a family without user data": {
-			func(s *awsv1.EC2NodeClassSpec) { s.AMIFamily = ptr(awsv1.FamilyWindows2022) }, "Windows2022",
-		},
-		"a kubelet setting that it would only pass on": {
-			func(s *awsv1.EC2NodeClassSpec) {
-				s.Kubelet = &runtime.RawExtension{Raw: []byte(`{"topologyManagerPolicy":"x"}`)}
-			},
-			"topologyManagerPolicy",
+			"spec.kubelet.podsPerCore",
 		},
 		"a kubelet setting of the wrong kind": {
 			func(s *awsv1.EC2NodeClassSpec) { s.Kubelet = &runtime.RawExtension{Raw: []byte(`{"maxPods":"many"}`)} },
@@ -104,5 +141,33 @@ func TestSpecRefusesWhatItDoesNotCarryOut(t *testing.T) {
 				t.Errorf("error %v: want one that names the object and %s", err, tt.names)
 			}
 		})
+	}
+}
+
+func TestWhichDiskIsTheNodesEphemeralStorage(t *testing.T) {
+	disk := func(name, size string, root bool) awsv1.BlockDeviceMapping {
+		return awsv1.BlockDeviceMapping{DeviceName: &name, RootVolume: root, EBS: &awsv1.BlockDevice{VolumeSize: ptr(awsv1.VolumeSize(size))}}
+	}
+	three := func(root bool) []awsv1.BlockDeviceMapping {
+		return []awsv1.BlockDeviceMapping{disk("/dev/xvda", "10Gi", false), disk("/dev/xvdb", "20Gi", root), disk("/dev/sda1", "30Gi", false)}
+	}
+	for family, want := range map[awsv1.AMIFamily]int64{
+		awsv1.FamilyAL2023: 10, awsv1.FamilyBottlerocket: 20, awsv1.FamilyWindows2022: 30, awsv1.FamilyCustom: 30,
+	} {
+		for _, marked := range []bool{false, true} {
+			s, err := Spec(object(func(s *awsv1.EC2NodeClassSpec) {
+				s.AMIFamily, s.AMISelectorTerms = &family, []awsv1.AMISelectorTerm{{ID: "ami-1"}}
+				s.BlockDeviceMappings = three(marked)
+			}), "h")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if marked {
+				want = 20
+			}
+			if got := Settings(s).EphemeralStorageBytes; got != want<<30 {
+				t.Errorf("%s, marked %v: %d GiB, want %d", family, marked, got>>30, want)
+			}
+		}
 	}
 }

@@ -82,3 +82,14 @@ func OfCode(code, words string) Kind {
 	}
 	return Unknown
 }
+
+// LacksRight says that AWS knows the credentials, and that they may not do what was asked. Other errors of the kind Unauthorized
+// are of credentials that are wrong, or of the account.
+func LacksRight(err error) bool {
+	switch Code(err) {
+	case "UnauthorizedOperation", "AccessDenied", "AccessDeniedException":
+		return true
+	default:
+		return false
+	}
+}

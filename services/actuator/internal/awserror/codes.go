@@ -15,17 +15,26 @@ var exceptions = []struct { //nolint:gochecknoglobals // a constant table
 // codes are those that AWS documents for the calls that Kerf makes, and for all calls.
 var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	// An offering, at this moment.
-	"InsufficientCapacity":                 Capacity,
-	"InsufficientCapacityOnHost":           Capacity,
-	"InsufficientFreeAddressesInSubnet":    Addresses,
-	"InsufficientHostCapacity":             Capacity,
-	"InsufficientInstanceCapacity":         Capacity,
-	"InsufficientReservedInstanceCapacity": Capacity,
-	"ReservationCapacityExceeded":          Capacity,
-	"SpotMaxPriceTooLow":                   Capacity,
-	"UnfulfillableCapacity":                Capacity,
-	"Unsupported":                          Capacity, // the type, in this zone
-	"UnsupportedHostConfiguration":         Capacity,
+	"InsufficientCapacity":                              Capacity,
+	"InsufficientCapacityOnHost":                        Capacity,
+	"InsufficientFreeAddressesInSubnet":                 Addresses,
+	"InsufficientHostCapacity":                          Capacity,
+	"InsufficientInstanceCapacity":                      Capacity,
+	"InsufficientReservedInstanceCapacity":              Capacity,
+	"InsufficientReservedInstancesCapacity":             Capacity,
+	"InsufficientVolumeCapacity":                        Capacity,
+	"EncryptedVolumesNotSupported":                      Capacity, // by the type
+	"IncompatibleHostRequirements":                      Capacity,
+	"InvalidCapacityReservationState":                   Capacity, // it has ended
+	"InvalidCapacityReservationState.PendingActivation": Capacity, // a block that has not begun
+	"ReservationCapacityExceeded":                       Capacity,
+	"SpotMaxPriceTooLow":                                Capacity,
+	"UnfulfillableCapacity":                             Capacity,
+	"Unsupported":                                       Capacity, // the type, in this zone
+	"UnsupportedHostConfiguration":                      Capacity,
+	"UnavailableHostRequirements":                       Capacity,
+	"UnsupportedInstanceTypeOnHost":                     Capacity,
+	"VolumeTypeNotAvailableInZone":                      Capacity,
 
 	// The account's quotas of instances.
 	"InstanceLimitExceeded":                             Quota,
@@ -35,6 +44,7 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"MaxFleetCountExceeded":                             Market,
 	"FleetCapacityLimitExceeded":                        Market,
 	"MaxSpotFleetRequestCountLimit":                     Market,
+	"MaxSpotFleetRequestCountExceeded":                  Market,
 	"AuthFailure.ServiceLinkedRoleCreationNotPermitted": Market, // no spot until the account has its role
 
 	// Too many calls.
@@ -53,14 +63,17 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"Throttling":                             Throttled,
 	"ThrottlingException":                    Throttled,
 	"TooManyRequestsException":               Throttled,
+	"TransactionInProgressException":         Throttled,
 
 	// AWS's own faults.
 	"InternalError":               Server,
 	"InternalErrorException":      Server,
 	"InternalFailure":             Server,
 	"InternalServerError":         Server,
+	"InternalServerException":     Server,
 	"RequestTimeout":              Server,
 	"RequestTimeoutException":     Server,
+	"RetryableError":              Server,
 	"ServerException":             Server,
 	"ServerInternal":              Server,
 	"ServiceFailure":              Server,
@@ -69,12 +82,17 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"Unavailable":                 Server,
 
 	// What passes, or ends when something else does.
-	"ConcurrentModification":    Later,
-	"DeleteConflict":            Later,
-	"ExpiredNextTokenException": Later,
-	"IncorrectInstanceState":    Later,
-	"LimitExceeded":             Later,
-	"UnmodifiableEntity":        Later,
+	"ConcurrentModification":       Later,
+	"ConcurrentTagAccess":          Later,
+	"DeleteConflict":               Later,
+	"DependencyViolation":          Later,
+	"ExpiredNextTokenException":    Later,
+	"InsufficientAddressCapacity":  Later, // public addresses
+	"LimitExceeded":                Later,
+	"RequestResourceCountExceeded": Later,
+	"ResourceCountExceeded":        Later,
+	"UnmodifiableEntity":           Later,
+	"VolumeIOPSLimit":              Later,
 
 	// Launch templates.
 	"InvalidLaunchTemplateId.NotFound":                 Template,
@@ -83,44 +101,58 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"InvalidLaunchTemplateName.AlreadyExistsException": Exists,
 
 	// Rights, credentials and the account.
-	"AccessDenied":                Unauthorized,
-	"AccessDeniedException":       Unauthorized,
-	"AccountDisabled":             Unauthorized,
-	"AuthFailure":                 Unauthorized,
-	"Blocked":                     Unauthorized,
-	"ExpiredToken":                Unauthorized,
-	"ExpiredTokenException":       Unauthorized,
-	"IncompleteSignature":         Unauthorized,
-	"InvalidClientTokenId":        Unauthorized,
-	"InvalidSecurity":             Unauthorized,
-	"KmsAccessDenied":             Unauthorized,
-	"KmsDisabled":                 Unauthorized,
-	"KmsInvalidKeyUsage":          Unauthorized,
-	"KmsInvalidState":             Unauthorized,
-	"KmsNotFound":                 Unauthorized,
-	"KmsOptInRequired":            Unauthorized,
-	"MissingAuthenticationToken":  Unauthorized,
-	"NotAuthorized":               Unauthorized,
-	"OptInRequired":               Unauthorized,
-	"PendingVerification":         Unauthorized,
-	"RequestExpired":              Unauthorized, // the clock is wrong
-	"SignatureDoesNotMatch":       Unauthorized,
-	"UnauthorizedOperation":       Unauthorized,
-	"UnrecognizedClientException": Unauthorized,
+	"AccessDenied":                      Unauthorized,
+	"AccessDeniedException":             Unauthorized,
+	"AccountDisabled":                   Unauthorized,
+	"AuthFailure":                       Unauthorized,
+	"Blocked":                           Unauthorized,
+	"CustomerKeyHasBeenRevoked":         Unauthorized,
+	"ExpiredToken":                      Unauthorized,
+	"ExpiredTokenException":             Unauthorized,
+	"IncompleteSignature":               Unauthorized,
+	"InvalidClientTokenId":              Unauthorized,
+	"InvalidSecurity":                   Unauthorized,
+	"InvalidSecurity.RequestHasExpired": Unauthorized,
+	"KmsAccessDenied":                   Unauthorized,
+	"KmsDisabled":                       Unauthorized,
+	"KmsInvalidKeyUsage":                Unauthorized,
+	"KmsInvalidState":                   Unauthorized,
+	"KmsNotFound":                       Unauthorized,
+	"KmsOptInRequired":                  Unauthorized,
+	"MissingAuthenticationToken":        Unauthorized,
+	"NotAuthorized":                     Unauthorized,
+	"OperationNotPermitted":             Unauthorized, // of an instance whose end somebody forbade
+	"OptInRequired":                     Unauthorized,
+	"PendingVerification":               Unauthorized,
+	"RequestExpired":                    Unauthorized, // the clock is wrong
+	"SignatureDoesNotMatch":             Unauthorized,
+	"UnauthorizedOperation":             Unauthorized,
+	"UnrecognizedClientException":       Unauthorized,
 
 	// Requests that stay wrong.
 	"BatchEntryIdsNotDistinct":     Invalid,
+	"BootForVolumeTypeUnsupported": Invalid,
 	"ClientException":              Invalid,
+	"ClientInvalidParameterValue":  Invalid,
+	"DefaultVpcDoesNotExist":       Invalid,
 	"EmptyBatchRequest":            Invalid,
+	"NoSuchVersion":                Invalid,
+	"NonEBSInstance":               Invalid,
 	"TagLimitExceeded":             Invalid,
+	"TagPolicyViolation":           Invalid,
 	"TooManyEntriesInBatchRequest": Invalid,
 	"UnknownParameter":             Invalid,
+	"UnknownVolumeType":            Invalid,
+	"VPCIdNotSpecified":            Invalid,
+	"VPCResourceNotSpecified":      Invalid,
+	"ZonesMismatched":              Invalid,
 	"ValidationError":              Invalid,
 	"ValidationException":          Invalid,
 
 	// What is named and is not there.
 	"AWS.SimpleQueueService.NonExistentQueue": NotFound,
 	"InvalidAMIID.Unavailable":                NotFound,
+	"InvalidPlacementGroup.Unknown":           NotFound,
 	"NoSuchEntity":                            NotFound,
 	"NotFoundException":                       NotFound,
 	"ParameterNotFound":                       NotFound,
@@ -128,8 +160,9 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"QueueDoesNotExist":                       NotFound,
 	"ResourceNotFoundException":               NotFound,
 
-	"EntityAlreadyExists":         Exists,
-	"IdempotentParameterMismatch": Mismatch,
+	"EntityAlreadyExists":          Exists,
+	"IdempotentParameterMismatch":  Mismatch,
+	"IdempotentInstanceTerminated": Mismatch, // the token's instance has been ended: it never makes another
 }
 
 // families are codes that AWS makes by a pattern: the first that fits counts.
@@ -140,6 +173,7 @@ var families = []struct { //nolint:gochecknoglobals // a constant table
 	{"", ".NotFound", NotFound},
 	{"", ".Duplicate", Exists},
 	{"", "LimitExceeded", Later}, // of volumes, addresses, templates: whatever an instance needs beside itself
+	{"Incorrect", "", Later},     // a state that passes
 	{"Invalid", "", Invalid},
 	{"Malformed", "", Invalid},
 	{"Missing", "", Invalid},

@@ -3,6 +3,7 @@ package ec2
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +13,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/images"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 // Resolve finds what the class selects. The first thing that is missing makes the class not ready.
 func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	return a.resolve(ctx, s, a.profiles.Ensure)
+	class, err := a.resolve(ctx, s, a.profiles.Ensure)
+	if err == nil && class.NotReady.OK() && a.rights != nil {
+		if f := a.validate(ctx, s, class); f != nil {
+			class.Found(*f)
+		}
+	}
+	return class, err
 }
 
 // Look is Resolve without its writes.
@@ -31,49 +41,61 @@ type profileOf func(ctx context.Context, class model.NodeClassName, role string)
 
 func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf) (cloud.Class, error) {
 	out := cloud.Class{Name: s.Name}
-	notReady := func(field, format string, args ...any) cloud.Class {
-		out.NotReady = model.Reason{
-			Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(s.Name), Message: fmt.Sprintf(format, args...),
-			Remedy: "correct spec." + field + " of EC2NodeClass " + string(s.Name),
-		}
-		return out
+	missing := func(condition, reason, field, format string, args ...any) {
+		out.Found(cloud.Finding{Condition: condition, Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 
 	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{}))
-	if err != nil {
-		return notReady("userData", "%s", err), nil
+	switch {
+	case errors.Is(err, userdata.ErrTooLong):
+		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonUserDataSizeLimitExceeded, "userData", "%s", err)
+	case err != nil:
+		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonUserDataInvalid, "userData", "%s", err)
 	}
 	if out.Subnets, err = a.subnets(ctx, s.SubnetTerms); err != nil {
 		return out, err
 	}
 	if len(out.Subnets) == 0 {
-		return notReady("subnetSelectorTerms", "no subnet matches %s", describe(s.SubnetTerms)), nil
+		missing(awsv1.ConditionSubnetsReady, awsv1.ReasonSubnetsNotFound, "subnetSelectorTerms", "no subnet matches %s", describe(s.SubnetTerms))
 	}
 	if out.SecurityGroups, err = a.securityGroups(ctx, s.SecurityGroupTerms); err != nil {
 		return out, err
 	}
 	if len(out.SecurityGroups) == 0 {
-		return notReady("securityGroupSelectorTerms", "no security group matches %s", describe(s.SecurityGroupTerms)), nil
+		missing(awsv1.ConditionSecurityGroupsReady, awsv1.ReasonSecurityGroupsNotFound, "securityGroupSelectorTerms",
+			"no security group matches %s", describe(s.SecurityGroupTerms))
 	}
-	if out.Images, err = a.images(ctx, s); err != nil {
+	var unsupported *images.UnsupportedError
+	switch out.Images, err = a.images().Find(ctx, s.ImageTerms); {
+	case errors.As(err, &unsupported):
+		missing(awsv1.ConditionAMIsReady, awsv1.ReasonUnsupportedAlias, "amiSelectorTerms", "%s", err)
+	case err != nil:
+		return out, classify(err)
+	case len(out.Images) == 0:
+		missing(awsv1.ConditionAMIsReady, awsv1.ReasonAMINotFound, "amiSelectorTerms",
+			"no available machine image matches for Kubernetes %s", a.api.KubernetesVersion)
+	}
+	if err := a.reserved(ctx, s, &out); err != nil {
 		return out, err
-	}
-	if len(out.Images) == 0 {
-		return notReady("amiSelectorTerms", "no available machine image matches for Kubernetes %s", a.api.KubernetesVersion), nil
 	}
 	if s.InstanceProfile != "" {
 		out.InstanceProfile = s.InstanceProfile
 		return out, nil
 	}
-	profile, missing, err := find(ctx, s.Name, s.Role)
+	profile, why, err := find(ctx, s.Name, s.Role)
 	if err != nil {
 		return out, classify(err)
 	}
-	if missing != "" {
-		return notReady("role", "%s", missing), nil
+	if why != "" {
+		missing(awsv1.ConditionInstanceProfileReady, awsv1.ReasonInstanceProfileNotFound, "role", "%s", why)
+		return out, nil
 	}
 	out.InstanceProfile = profile
 	return out, nil
+}
+
+func (a *Adapter) images() images.Finder {
+	return images.Finder{EC2: a.ec2, SSM: a.ssm, Kubernetes: a.api.KubernetesVersion, Now: a.now}
 }
 
 // describe puts selector terms into words for a message.
@@ -100,26 +122,13 @@ func describe(terms []cloud.SelectorTerm) string {
 	return text.String()
 }
 
-func tagFilters(tags model.Labels) []types.Filter {
-	out := make([]types.Filter, 0, len(tags))
-	for _, t := range tags {
-		if t.Value == "*" {
-			out = append(out, filter("tag-key", t.Key))
-
-			continue
-		}
-		out = append(out, filter("tag:"+t.Key, t.Value))
-	}
-	return out
-}
-
 // subnets returns the union of the terms' matches: most free addresses first, then by id.
 func (a *Adapter) subnets(ctx context.Context, terms []cloud.SelectorTerm) ([]cloud.Subnet, error) {
 	asked, found := a.now(), map[string]cloud.Subnet{}
 	for _, t := range terms {
-		in := &sdk.DescribeSubnetsInput{Filters: tagFilters(t.Tags)}
+		in := &sdk.DescribeSubnetsInput{Filters: filter.Tags(t.Tags)}
 		if t.ID != "" {
-			in.Filters = []types.Filter{filter("subnet-id", t.ID)}
+			in.Filters = []types.Filter{filter.Of("subnet-id", t.ID)}
 		}
 		pages := sdk.NewDescribeSubnetsPaginator(a.ec2, in)
 		for pages.HasMorePages() {
@@ -146,12 +155,12 @@ func (a *Adapter) subnets(ctx context.Context, terms []cloud.SelectorTerm) ([]cl
 func (a *Adapter) securityGroups(ctx context.Context, terms []cloud.SelectorTerm) ([]cloud.SecurityGroup, error) {
 	found := map[string]cloud.SecurityGroup{}
 	for _, t := range terms {
-		in := &sdk.DescribeSecurityGroupsInput{Filters: tagFilters(t.Tags)}
+		in := &sdk.DescribeSecurityGroupsInput{Filters: filter.Tags(t.Tags)}
 		switch {
 		case t.ID != "":
-			in.Filters = []types.Filter{filter("group-id", t.ID)}
+			in.Filters = []types.Filter{filter.Of("group-id", t.ID)}
 		case t.Name != "":
-			in.Filters = []types.Filter{filter("group-name", t.Name)}
+			in.Filters = []types.Filter{filter.Of("group-name", t.Name)}
 		}
 		pages := sdk.NewDescribeSecurityGroupsPaginator(a.ec2, in)
 		for pages.HasMorePages() {

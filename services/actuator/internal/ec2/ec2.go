@@ -16,15 +16,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/budget"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/ending"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/profiles"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/rights"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/subnets"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
@@ -41,6 +44,12 @@ type Config struct {
 	API userdata.APIServer
 	// Known has what EC2 does not tell of instance types: the interfaces of single pods.
 	Known *catalog.Catalog
+	// NoPriceList says that nothing leads to AWS's price list: it is never asked.
+	NoPriceList bool
+	// NoDryRuns says not to ask EC2 whether launches are allowed before there are any.
+	NoDryRuns bool
+	// ZonalShift says that zonal shifts are asked for, by the ARN that EKS tells.
+	ZonalShift bool
 	// Log gets one line per thing made or deleted in AWS.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
@@ -50,24 +59,28 @@ type Config struct {
 // Adapter is the cloud port on AWS. Safe for concurrent use.
 type Adapter struct {
 	cluster string
-	region  string
 	api     userdata.APIServer
 	log     *slog.Logger
 	now     func() time.Time
 
-	ec2     *sdk.Client
-	ssm     *ssm.Client
-	iam     *iam.Client
-	pricing *pricing.Client // nil where the partition has no price list
+	*Market
+	ec2 *sdk.Client
+	ssm *ssm.Client
+	iam *iam.Client
+	// arc is nil where zonal shifts are not asked for; arn is the cluster's, where it is there.
+	arc *arczonalshift.Client
+	arn string
 
-	known     *catalog.Catalog
 	addresses *subnets.Book
+	ending    *ending.Batch
 
+	asking    sync.Mutex // for types, where a launch needs them
 	mu        sync.Mutex // guards types and templates
 	types     map[string]catalog.Type
 	templates map[string]time.Time // launch templates by name, and when they were last used
 
 	profiles *profiles.Profiles
+	rights   *rights.Checker // nil where rights are not asked for
 }
 
 var (
@@ -75,6 +88,9 @@ var (
 	_ cloud.Classes = (*Adapter)(nil)
 	_ cloud.Market  = (*Adapter)(nil)
 )
+
+// ErrNoRegion says that nothing names a region; test with errors.Is.
+var ErrNoRegion = errors.New("no AWS region")
 
 // maxAttempts bounds the SDK's own retries of one call; the loop above retries whole operations.
 const maxAttempts = 4
@@ -97,7 +113,7 @@ func LoadAWS(ctx context.Context, region, endpoint string) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("load AWS configuration: %w", err)
 	}
 	if c.Region == "" {
-		return aws.Config{}, errors.New("no AWS region: set aws.region in the configuration, or AWS_REGION")
+		return aws.Config{}, fmt.Errorf("%w: set aws.region in the configuration, or AWS_REGION", ErrNoRegion)
 	}
 	return c, nil
 }
@@ -111,50 +127,44 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
+	budget.New().Attach(&conf)
 	a := &Adapter{
-		cluster: c.Cluster, region: conf.Region, api: c.API, log: c.Log, now: c.Now, known: c.Known,
-		ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
-		pricing:   priceList(conf, c.Endpoint),
+		cluster: c.Cluster, api: c.API, log: c.Log, now: c.Now,
+		Market: openMarket(conf, c), ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
 		templates: make(map[string]time.Time),
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	if a.pricing == nil {
+	if !a.HasPriceList() && !c.NoPriceList {
 		a.log.WarnContext(ctx, "the partition has no price list: list prices are the catalogue's, as estimates", "region", conf.Region)
 	}
 	if a.now == nil {
 		a.now = time.Now
 	}
-	if a.known == nil {
-		a.known = &catalog.Catalog{}
-	}
 	a.addresses = subnets.New(a.now)
+	a.ending = ending.New(func(ctx context.Context, ids []string) error {
+		_, err := a.ec2.TerminateInstances(ctx, &sdk.TerminateInstancesInput{InstanceIds: ids})
+		return err
+	})
 	a.profiles = profiles.New(profiles.Config{
 		Cluster: a.cluster, Region: a.region, IAM: a.iam, EC2: a.ec2, Tags: a.ownTags(), Log: a.log, Now: a.now,
 	})
+	if !c.NoDryRuns {
+		a.rights = &rights.Checker{EC2: a.ec2, Log: a.log, Now: a.now}
+	}
+	if c.ZonalShift {
+		a.arc = arczonalshift.NewFromConfig(conf)
+	}
 	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// priceList is the client of the region's price list; nil where its partition has none. An endpoint that replaces all of AWS's
-// replaces that too.
-func priceList(conf aws.Config, endpoint string) *pricing.Client {
-	region := pricingRegion(conf.Region)
-	if endpoint != "" {
-		region = conf.Region
-	}
-	if region == "" {
-		return nil
-	}
-	return pricing.NewFromConfig(conf, func(o *pricing.Options) { o.Region = region })
-}
-
 // discover completes what the configuration says about the API server.
 func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
-	if a.api.Endpoint != "" && a.api.CABase64 != "" && a.api.ServiceCIDR != "" && a.api.KubernetesVersion != "" {
+	if a.arc == nil && a.api.Endpoint != "" && a.api.CABase64 != "" && a.api.ServiceCIDR != "" && a.api.KubernetesVersion != "" {
 		return a.api.Check()
 	}
 	out, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &a.cluster})
@@ -172,6 +182,7 @@ func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 			*field = aws.ToString(value)
 		}
 	}
+	fill(&a.arn, out.Cluster.Arn)
 	fill(&a.api.Endpoint, out.Cluster.Endpoint)
 	fill(&a.api.KubernetesVersion, out.Cluster.Version)
 	if ca := out.Cluster.CertificateAuthority; ca != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -110,10 +109,10 @@ func TestShortagesSayWhatTheyAreAbout(t *testing.T) {
 			[]string{"m5.xlarge b"},
 		},
 		"a quota is about all zones, and all types of it that need no less": {
-			[]types.CreateFleetError{failure("MaxSpotInstanceCountExceeded", "m5.xlarge", "a")}, []string{"m5.xlarge a", "m5.xlarge b", "c5.2xlarge a"},
+			[]types.CreateFleetError{failure("MaxSpotInstanceCountExceeded", "m5.xlarge", "a")}, []string{"quota:standard:4 "},
 		},
 		"without the role of spot there is no spot at all": {
-			[]types.CreateFleetError{failure("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "m5.large", "a")}, []string{"all"},
+			[]types.CreateFleetError{failure("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "m5.large", "a")}, []string{"account: "},
 		},
 		"a full subnet is about all of its zone": {
 			[]types.CreateFleetError{failure("InsufficientFreeAddressesInSubnet", "m5.xlarge", "b")}, []string{"m5.xlarge b"},
@@ -145,8 +144,8 @@ func TestAnInstanceComesWithWhatEC2HadNoneOf(t *testing.T) {
 	got, err := l.launched(&sdk.CreateFleetOutput{
 		Instances: []types.CreateFleetInstance{{InstanceIds: []string{"i-1"}, InstanceType: "m5.xlarge", LaunchTemplateAndOverrides: override("m5.xlarge")}},
 		Errors:    []types.CreateFleetError{{ErrorCode: aws.String("InsufficientInstanceCapacity"), LaunchTemplateAndOverrides: override("m5.large")}},
-	})
-	if err != nil || got.ID != "i-1" || len(got.Short) != 1 || got.Short[0].InstanceType != "m5.large" {
+	}, nil)
+	if err != nil || len(got) != 1 || got[0].ID != "i-1" || len(got[0].Short) != 1 || got[0].Short[0].InstanceType != "m5.large" {
 		t.Errorf("%+v, %v; want i-1, short of m5.large", got, err)
 	}
 }
@@ -162,7 +161,7 @@ func TestWhatALaunchsCallFailsWith(t *testing.T) {
 		"IdempotentParameterMismatch":                 cloud.ErrTokenMismatch,
 		"InternalError":                               nil,
 	} {
-		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}))
+		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}), model.Spot)
 		for _, s := range all {
 			if errors.Is(err, s) != errors.Is(want, s) {
 				t.Errorf("%s: error %v, want %v", code, err, want)
@@ -249,43 +248,6 @@ func TestAFleetIsNoLargerThanEC2Takes(t *testing.T) {
 	}
 	if len(groups) != 50 || overrides != 300 || last != 349 { // ten of sixty pod limits are left out
 		t.Errorf("%d templates, %d overrides up to rank %d; want 50, 300, 349", len(groups), overrides, last)
-	}
-}
-
-func TestEachCardThatTakesOneGetsAnAdapter(t *testing.T) {
-	tests := map[string]struct {
-		adapters efa
-		publicIP *bool
-		want     string
-	}{
-		"none":                              {efa{}, aws.Bool(true), "0/0 public"},
-		"one":                               {efa{count: 1}, aws.Bool(false), "0/0 efa private"},
-		"four cards":                        {efa{count: 4}, aws.Bool(false), "0/0 efa, 1/1 efa, 2/1 efa, 3/1 efa"},
-		"the first card takes none":         {efa{first: 1, count: 2}, nil, "0/0, 1/1 efa, 2/1 efa"},
-		"no public address beside adapters": {efa{count: 2}, aws.Bool(true), "refused"},
-	}
-	for name, tt := range tests {
-		all, err := networkInterfaces(tt.adapters, []string{"sg-1"}, tt.publicIP)
-		var got []string
-		for _, i := range all {
-			text := fmt.Sprintf("%d/%d", aws.ToInt32(i.NetworkCardIndex), *i.DeviceIndex)
-			if i.InterfaceType != nil {
-				text += " " + *i.InterfaceType
-			}
-			if p := i.AssociatePublicIpAddress; p != nil {
-				text += map[bool]string{true: " public", false: " private"}[*p]
-			}
-			if !slices.Equal(i.Groups, []string{"sg-1"}) {
-				text += " without groups"
-			}
-			got = append(got, text)
-		}
-		if errors.Is(err, cloud.ErrInvalid) {
-			got = []string{"refused"}
-		}
-		if s := strings.Join(got, ", "); s != tt.want {
-			t.Errorf("%s: %s, want %s", name, s, tt.want)
-		}
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/budget"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func isNotFound(err error) bool {
@@ -21,6 +24,9 @@ func isExists(err error) bool { return awserror.Of(err) == awserror.Exists }
 
 // classify wraps an SDK error in the sentinel that callers act on; what is none of them stays as it is.
 func classify(err error) error {
+	if waits := (*budget.WaitError)(nil); errors.As(err, &waits) {
+		return fmt.Errorf("%w: %w", cloud.ErrThrottled, err)
+	}
 	if sentinel := sentinelOf(awserror.Of(err)); sentinel != nil {
 		return fmt.Errorf("%w: %w", sentinel, err)
 	}
@@ -44,12 +50,14 @@ func sentinelOf(k awserror.Kind) error {
 
 // launchError sorts an error of the launch's calls, errors of ours kept: quotas too come as an error of the call itself, and
 // what is not there is what the class selects.
-func launchError(err error) error {
+func launchError(err error, capacity model.CapacityType) error {
 	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
 		return err
 	}
 	switch awserror.Of(err) {
-	case awserror.Capacity, awserror.Addresses, awserror.Quota, awserror.Market:
+	case awserror.Market:
+		return &cloud.CapacityError{Offerings: []model.Shortage{{InstanceType: shortage.Everything, CapacityType: capacity}}, Message: err.Error()}
+	case awserror.Capacity, awserror.Addresses, awserror.Quota:
 		return &cloud.CapacityError{Message: err.Error()}
 	case awserror.NotFound:
 		return fmt.Errorf("%w: %w", cloud.ErrClassNotReady, err)

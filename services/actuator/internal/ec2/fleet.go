@@ -12,18 +12,20 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/template"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // templateGroup is the offerings that one launch template serves: they share an image, a pod limit and network interfaces.
 type templateGroup struct {
 	image    cloud.Image
 	maxPods  int64 // 0: the kubelet's own
-	efa      efa
-	ranked   []ranked
-	template string // the launch template's name, once it is there
+	adapters template.Adapters
+	// reservation is the id of the capacity reservation that it launches into; "" for none.
+	reservation string
+	ranked      []ranked
+	template    string // the launch template's name, once it is there
 }
 
 // ranked is an offering, its place in the plan's order, and the subnet it would be launched into.
@@ -57,22 +59,24 @@ func group(r cloud.Request, byName map[string]catalog.Type, subnetIn func(zone s
 		if !ok {
 			continue
 		}
-		image, ok := imageFor(r.Class.Images, t)
+		image, ok := r.Class.ImageFor(t)
 		if !ok {
 			continue
 		}
-		var adapters efa
+		var adapters template.Adapters
 		if r.EFA {
-			adapters = efa{first: t.EFAFirstCard, count: t.EFAInterfaces}
+			adapters = template.Adapters{First: t.EFAFirstCard, Count: t.EFAInterfaces}
 		}
 		i := slices.IndexFunc(groups, func(g templateGroup) bool {
-			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType] && g.efa == adapters
+			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType] && g.adapters == adapters && g.reservation == o.ReservationID
 		})
 		if i < 0 && len(groups) == maxTemplates {
 			continue
 		}
 		if i < 0 {
-			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType], efa: adapters})
+			groups = append(groups, templateGroup{
+				image: image, maxPods: r.MaxPods[o.InstanceType], adapters: adapters, reservation: o.ReservationID,
+			})
 			i = len(groups) - 1
 		}
 		overrides++
@@ -85,44 +89,13 @@ func group(r cloud.Request, byName map[string]catalog.Type, subnetIn func(zone s
 	return groups, nil
 }
 
-// imageFor returns the first image whose requirements the type meets.
-func imageFor(images []cloud.Image, t catalog.Type) (cloud.Image, bool) {
-	for _, i := range images {
-		if fits(i.Requirements, t) {
-			return i, true
-		}
-	}
-	return cloud.Image{}, false
-}
-
-func fits(rs []model.Requirement, t catalog.Type) bool {
-	for _, r := range rs {
-		value, present := "", false
-		switch r.Key {
-		case labels.Arch:
-			value, present = t.Arch, true
-		case labels.InstanceGPUCount:
-			present = len(t.GPUs) > 0
-		case labels.InstanceAcceleratorCount:
-			present = len(t.Accelerators) > 0
-		}
-		if !require.New(r).Matches(value, present) {
-			return false
-		}
-	}
-	return true
-}
-
-// fleet builds the request for one instance. On-demand follows the plan's order; spot leaves EC2 to weigh price against
-// the risk of an interruption among what the plan ranked.
+// fleet builds the request.
 func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.CreateFleetInput {
-	capacityType := r.Offerings[0].CapacityType
 	in := &sdk.CreateFleetInput{
 		Type:        types.FleetTypeInstant,
 		ClientToken: aws.String(r.Token),
 		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
-			TotalTargetCapacity:       aws.Int32(1),
-			DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
+			TotalTargetCapacity: aws.Int32(int32(r.Asked())), // at most launches.Most
 		},
 		TagSpecifications: []types.TagSpecification{
 			{ResourceType: types.ResourceTypeInstance, Tags: tags},
@@ -130,12 +103,10 @@ func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.Creat
 			{ResourceType: types.ResourceTypeFleet, Tags: tags},
 		},
 	}
-	if capacityType == model.Spot {
-		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
-		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
-	} else {
-		in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyPrioritized}
+	if r.Spec.Context != "" {
+		in.Context = aws.String(r.Spec.Context)
 	}
+	buyAs(in, r.Class, r.Offerings[0])
 	for _, g := range groups {
 		config := types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
@@ -155,11 +126,18 @@ func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.Creat
 	return in
 }
 
-// instanceTags are written by the launch itself, so that no instance is ever without its claim's name.
+// instanceTags are written by the launch itself, so that no instance is ever without the name of its claim, or, where a launch
+// is for several, of the launch, which the claims are stored with.
 func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
-	set := map[string]string{"Name": string(r.Claim)} // where the class has no other
+	set := map[string]string{}
+	if r.Asked() == 1 {
+		set["Name"] = string(r.Claim) // where the class has no other
+	}
 	maps.Copy(set, a.launchTags(r))
-	set[tagClaim] = string(r.Claim)
+	set[tagLaunch] = r.Token
+	if r.Asked() == 1 {
+		set[tagClaim] = string(r.Claim)
+	}
 	return sortedTags(set)
 }
 

@@ -3,8 +3,8 @@ package ec2
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -19,21 +20,43 @@ import (
 // Tags that say whose an instance is. They are written by the launch itself, never after it.
 const (
 	tagClaim   = labels.TagClaim
+	tagLaunch  = labels.TagLaunch
 	tagCluster = labels.TagCluster
 	tagPool    = labels.NodePool
 	tagClass   = labels.NodeClass
 )
 
-// Instances lists the cluster's instances, or those of some claims, sorted by id.
-func (a *Adapter) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
-	filters := []types.Filter{filter("tag:"+tagCluster, a.cluster)}
-	if len(claims) > 0 {
-		values := make([]string, len(claims))
-		for i, id := range claims {
-			values[i] = string(id)
+// Instances lists the cluster's instances, or some of them, sorted by id. EC2 takes what is named by one kind in one call.
+func (a *Adapter) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
+	named := map[string][]string{}
+	for _, x := range some {
+		switch {
+		case x.Instance != "":
+			named["instance-id"] = append(named["instance-id"], x.Instance)
+		case x.Launch != "":
+			named["tag:"+tagLaunch] = append(named["tag:"+tagLaunch], x.Launch)
+		default:
+			named["tag:"+tagClaim] = append(named["tag:"+tagClaim], string(x.Claim))
 		}
-		filters = append(filters, filter("tag:"+tagClaim, values...))
 	}
+	own := filter.Of("tag:"+tagCluster, a.cluster)
+	if len(named) == 0 {
+		return a.instances(ctx, own)
+	}
+	var out []cloud.Instance
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		list, err := a.instances(ctx, own, filter.Of(name, named[name]...))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	byID := func(x, y cloud.Instance) int { return cmp.Compare(x.ID, y.ID) }
+	slices.SortFunc(out, byID)
+	return slices.CompactFunc(out, func(x, y cloud.Instance) bool { return x.ID == y.ID }), nil
+}
+
+func (a *Adapter) instances(ctx context.Context, filters ...types.Filter) ([]cloud.Instance, error) {
 	pages := sdk.NewDescribeInstancesPaginator(a.ec2, &sdk.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(1000)})
 	var out []cloud.Instance
 	for pages.HasMorePages() {
@@ -49,6 +72,19 @@ func (a *Adapter) Instances(ctx context.Context, claims ...model.ClaimID) ([]clo
 	}
 	slices.SortFunc(out, func(x, y cloud.Instance) int { return cmp.Compare(x.ID, y.ID) })
 	return out, nil
+}
+
+// Tag gives an instance its claim's tag. It is of a launch of several, which could not say whose each is.
+func (a *Adapter) Tag(ctx context.Context, i cloud.Instance) error {
+	tags := map[string]string{tagClaim: string(i.Claim)}
+	if i.Name == "" {
+		tags["Name"] = string(i.Claim)
+	}
+	_, err := a.ec2.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{i.ID}, Tags: sortedTags(tags)})
+	if err != nil { // EC2 may not have heard of it yet
+		return fmt.Errorf("tag instance %s: %w", i.ID, classify(err))
+	}
+	return nil
 }
 
 func instance(i *types.Instance) cloud.Instance {
@@ -68,6 +104,9 @@ func instance(i *types.Instance) cloud.Instance {
 	if i.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
 		out.CapacityType = model.Spot
 	}
+	if id := aws.ToString(i.CapacityReservationId); id != "" {
+		out.CapacityType, out.ReservationID = model.Reserved, id
+	}
 	if i.State != nil {
 		out.State = cloud.InstanceState(i.State.Name)
 	}
@@ -79,6 +118,10 @@ func instance(i *types.Instance) cloud.Instance {
 		switch aws.ToString(t.Key) {
 		case tagClaim:
 			out.Claim = model.ClaimID(aws.ToString(t.Value))
+		case tagLaunch:
+			out.Launch = aws.ToString(t.Value)
+		case "Name":
+			out.Name = aws.ToString(t.Value)
 		case tagPool:
 			out.NodePool = model.PoolName(aws.ToString(t.Value))
 		case tagClass:
@@ -90,29 +133,10 @@ func instance(i *types.Instance) cloud.Instance {
 
 func providerID(zone, id string) string { return "aws:///" + zone + "/" + id }
 
-// Terminate ends the instances. Those that EC2 no longer knows are skipped: when a batch holds one, EC2 refuses it whole
-// and names none, so the batch is then ended one by one.
+// Terminate ends the instances, in one call with others that are to end. Those that EC2 no longer knows are skipped.
 func (a *Adapter) Terminate(ctx context.Context, ids ...string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := a.ec2.TerminateInstances(ctx, &sdk.TerminateInstancesInput{InstanceIds: ids})
-	if err == nil {
-		return nil
-	}
-	if !isNotFound(err) {
+	if err := a.ending.End(ctx, ids); err != nil {
 		return fmt.Errorf("terminate instances: %w", classify(err))
 	}
-	if len(ids) == 1 {
-		return nil
-	}
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, a.Terminate(ctx, id))
-	}
-	return errors.Join(errs...)
-}
-
-func filter(name string, values ...string) types.Filter {
-	return types.Filter{Name: aws.String(name), Values: values}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -14,20 +15,20 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Launch starts one instance by an instant fleet over the request's offerings.
-func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
+// Launch starts the request's instances by an instant fleet over its offerings.
+func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	if len(r.Offerings) == 0 {
-		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w: it lists no offering", r.Claim, cloud.ErrInvalid)
+		return nil, fmt.Errorf("launch %s: %w: it lists no offering", about(r), cloud.ErrInvalid)
 	}
 	byName, err := a.typesByName(ctx)
 	if err != nil {
-		return cloud.Instance{}, err
+		return nil, err
 	}
 	groups, err := group(r, byName, func(zone string) (string, bool) {
-		return a.addresses.Pick(r.Token, r.Class.Subnets, zone, addresses(r, zone))
+		return a.addresses.Pick(r.Token, r.Class.Subnets, zone, addresses(r, zone)*int64(r.Asked()))
 	})
 	if err != nil {
-		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, err)
+		return nil, fmt.Errorf("launch %s: %w", about(r), err)
 	}
 
 	out, err := a.createFleet(ctx, r, groups)
@@ -36,14 +37,22 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, 
 		out, err = a.createFleet(ctx, r, groups)
 	}
 	if err != nil {
-		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, launchError(err))
+		return nil, fmt.Errorf("launch %s: %w", about(r), launchError(err, r.Offerings[0].CapacityType))
 	}
 	a.noteSubnets(r, out)
 	l := launch{r, byName, func(zone string) bool { return a.addresses.Open(r.Class.Subnets, zone) }}
-	return l.launched(out)
+	return l.launched(out, groups)
 }
 
-// noteSubnets notes in which subnet the instance is, and which had no address for one.
+// about names what a launch is for.
+func about(r cloud.Request) string {
+	if n := r.Asked(); n > 1 {
+		return fmt.Sprintf("%d claims of pool %s", n, r.NodePool)
+	}
+	return fmt.Sprintf("claim %s", r.Claim)
+}
+
+// noteSubnets notes in which subnets the instances are, and which had no address for one.
 func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput) {
 	subnet := func(l *types.LaunchTemplateAndOverridesResponse) string {
 		if l == nil || l.Overrides == nil {
@@ -56,11 +65,11 @@ func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput) {
 			a.addresses.Full(id)
 		}
 	}
-	used := ""
+	taken := map[string]int64{}
 	for _, i := range out.Instances {
-		used = cmp.Or(used, subnet(i.LaunchTemplateAndOverrides))
+		taken[subnet(i.LaunchTemplateAndOverrides)] += max(r.MaxPods[model.TypeName(i.InstanceType)], 1) * int64(len(i.InstanceIds))
 	}
-	a.addresses.Launched(r.Token, used)
+	a.addresses.Launched(r.Token, taken)
 }
 
 // addresses is how many an instance in the zone will take at least: one for each pod that it has room for.
@@ -85,37 +94,60 @@ func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []tem
 	return a.ec2.CreateFleet(ctx, fleet(r, groups, a.instanceTags(r)))
 }
 
-// launched reads the fleet's answer. What EC2 had none of is said of a launch that came to something too.
-func (l launch) launched(out *sdk.CreateFleetOutput) (cloud.Instance, error) {
+// launched reads the fleet's answer. What EC2 had none of is said of a launch that came to something too, and why there are
+// fewer instances than were asked for.
+func (l launch) launched(out *sdk.CreateFleetOutput, groups []templateGroup) ([]cloud.Instance, error) {
+	var made []cloud.Instance
 	for _, f := range out.Instances {
-		if len(f.InstanceIds) == 0 {
-			continue
-		}
-		i := cloud.Instance{
-			ID: f.InstanceIds[0], State: cloud.Pending, Claim: l.Claim, NodePool: l.NodePool, Class: l.Class.Name,
-			InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
-		}
-		i.Short, _ = l.shortages(out.Errors)
-		if f.Lifecycle == types.InstanceLifecycleSpot {
-			i.CapacityType = model.Spot
-		}
-		if o := f.LaunchTemplateAndOverrides; o != nil && o.Overrides != nil {
-			i.Zone = aws.ToString(o.Overrides.AvailabilityZone)
-			i.ImageID = aws.ToString(o.Overrides.ImageId)
-			if i.InstanceType == "" {
-				i.InstanceType = model.TypeName(o.Overrides.InstanceType)
-			}
+		i := l.instance(f, groups)
+		for _, id := range f.InstanceIds {
 			if i.Zone == "" {
-				i.Zone = zoneOf(l.Class, aws.ToString(o.Overrides.SubnetId))
+				return nil, fmt.Errorf("launch %s: EC2 made %s and did not say in which zone", about(l.Request), id)
 			}
+			i.ID, i.ProviderID = id, providerID(i.Zone, id)
+			made = append(made, i)
 		}
-		if i.Zone == "" {
-			return cloud.Instance{}, fmt.Errorf("launch claim %s: EC2 made %s and did not say in which zone", l.Claim, i.ID)
-		}
-		i.ProviderID = providerID(i.Zone, i.ID)
-		return i, nil
 	}
-	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", l.Claim, l.fleetError(out.Errors))
+	slices.SortFunc(made, func(x, y cloud.Instance) int { return cmp.Compare(x.ID, y.ID) })
+	if len(made) > 0 {
+		made[0].Short, _ = l.shortages(out.Errors)
+	}
+	if len(made) < l.Asked() {
+		return made, fmt.Errorf("launch %s: %w", about(l.Request), l.fleetError(out.Errors))
+	}
+	return made, nil
+}
+
+// instance is what the instances of one offering have in common.
+func (l launch) instance(f types.CreateFleetInstance, groups []templateGroup) cloud.Instance {
+	i := cloud.Instance{
+		State: cloud.Pending, Launch: l.Token, NodePool: l.NodePool, Class: l.Class.Name,
+		InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
+	}
+	if l.Asked() == 1 {
+		i.Claim = l.Claim
+	}
+	if f.Lifecycle == types.InstanceLifecycleSpot {
+		i.CapacityType = model.Spot
+	}
+	from := f.LaunchTemplateAndOverrides
+	if from == nil || from.Overrides == nil {
+		return i
+	}
+	i.InstanceType = cmp.Or(i.InstanceType, model.TypeName(from.Overrides.InstanceType))
+	i.Zone = cmp.Or(aws.ToString(from.Overrides.AvailabilityZone), zoneOf(l.Class, aws.ToString(from.Overrides.SubnetId)))
+	i.ImageID = aws.ToString(from.Overrides.ImageId)
+	for _, o := range l.Offerings {
+		if o.InstanceType == i.InstanceType && o.Zone == i.Zone {
+			i.ReservationID = cmp.Or(i.ReservationID, o.ReservationID)
+		}
+	}
+	for _, g := range groups { // EC2 says only what overrides the template's
+		if from.LaunchTemplateSpecification != nil && g.template == aws.ToString(from.LaunchTemplateSpecification.LaunchTemplateName) {
+			i.ImageID = cmp.Or(i.ImageID, g.image.ID)
+		}
+	}
+	return i
 }
 
 func zoneOf(c cloud.Class, subnet string) string {

@@ -7,24 +7,76 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/budget"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 )
+
+// Market is what a region sells. Safe for concurrent use.
+type Market struct {
+	region  string
+	ec2     *sdk.Client
+	pricing *pricing.Client // nil where there is no price list to ask
+	known   *catalog.Catalog
+	now     func() time.Time
+}
+
+// OpenMarket is the market of the configuration's region, whose cluster and API server are not asked for. It calls nothing yet.
+func OpenMarket(conf aws.Config, c Config) *Market {
+	budget.New().Attach(&conf)
+	return openMarket(conf, c)
+}
+
+func openMarket(conf aws.Config, c Config) *Market {
+	m := &Market{region: conf.Region, ec2: sdk.NewFromConfig(conf), known: c.Known, now: c.Now}
+	if !c.NoPriceList {
+		m.pricing = priceList(conf, c.Endpoint)
+	}
+	if m.known == nil {
+		m.known = &catalog.Catalog{}
+	}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	return m
+}
+
+// HasPriceList says whether there is a price list to ask.
+func (m *Market) HasPriceList() bool { return m.pricing != nil }
 
 // InstanceTypes asks EC2 what the region offers, and remembers it for launches.
 func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
-	zones, err := a.zonesByType(ctx)
+	out, err := a.Market.InstanceTypes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pages := sdk.NewDescribeInstanceTypesPaginator(a.ec2, &sdk.DescribeInstanceTypesInput{
+	byName := make(map[string]catalog.Type, len(out))
+	for _, t := range out {
+		byName[t.Name] = t
+	}
+	a.mu.Lock()
+	a.types = byName
+	a.mu.Unlock()
+	return out, nil
+}
+
+// InstanceTypes asks EC2 what the region offers.
+func (m *Market) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
+	zones, err := m.zonesByType(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pages := sdk.NewDescribeInstanceTypesPaginator(m.ec2, &sdk.DescribeInstanceTypesInput{
 		Filters: []types.Filter{
-			filter("supported-virtualization-type", "hvm"),
-			filter("processor-info.supported-architecture", "x86_64", "arm64"),
+			filter.Of("supported-virtualization-type", "hvm"),
+			filter.Of("processor-info.supported-architecture", "x86_64", "arm64"),
 		},
 		MaxResults: aws.Int32(100),
 	})
@@ -40,41 +92,54 @@ func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 				continue
 			}
 			t.Zones = zones[t.Name]
-			if known, ok := a.known.Type(t.Name); ok { // EC2 does not tell
+			if known, ok := m.known.Type(t.Name); ok { // EC2 does not tell
 				t.TrunkingSupported, t.BranchENIs = known.TrunkingSupported, known.BranchENIs
 			}
 			out = append(out, t)
 		}
 	}
 	slices.SortFunc(out, func(x, y catalog.Type) int { return cmp.Compare(x.Name, y.Name) })
-
-	byName := make(map[string]catalog.Type, len(out))
-	for _, t := range out {
-		byName[t.Name] = t
-	}
-	a.mu.Lock()
-	a.types = byName
-	a.mu.Unlock()
 	return out, nil
 }
 
+// typesByName are the types that were told last. Launches that begin together before that ask once.
 func (a *Adapter) typesByName(ctx context.Context) (map[string]catalog.Type, error) {
-	a.mu.Lock()
-	known := a.types
-	a.mu.Unlock()
-	if known != nil {
+	if known := a.typesTold(); known != nil {
+		return known, nil
+	}
+	a.asking.Lock()
+	defer a.asking.Unlock()
+	if known := a.typesTold(); known != nil {
 		return known, nil
 	}
 	if _, err := a.InstanceTypes(ctx); err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.types, nil
+	return a.typesTold(), nil
 }
 
-func (a *Adapter) zonesByType(ctx context.Context) (map[string][]string, error) {
-	pages := sdk.NewDescribeInstanceTypeOfferingsPaginator(a.ec2, &sdk.DescribeInstanceTypeOfferingsInput{
+func (a *Adapter) typesTold() map[string]catalog.Type {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.types
+}
+
+// Zones asks EC2 for the region's zones that the account has, sorted by name.
+func (m *Market) Zones(ctx context.Context) ([]catalog.Zone, error) {
+	answer, err := m.ec2.DescribeAvailabilityZones(ctx, &sdk.DescribeAvailabilityZonesInput{})
+	if err != nil {
+		return nil, fmt.Errorf("describe availability zones: %w", classify(err))
+	}
+	var out []catalog.Zone
+	for _, z := range answer.AvailabilityZones {
+		out = append(out, catalog.Zone{Name: aws.ToString(z.ZoneName), ID: aws.ToString(z.ZoneId)})
+	}
+	slices.SortFunc(out, func(x, y catalog.Zone) int { return cmp.Compare(x.Name, y.Name) })
+	return out, nil
+}
+
+func (m *Market) zonesByType(ctx context.Context) (map[string][]string, error) {
+	pages := sdk.NewDescribeInstanceTypeOfferingsPaginator(m.ec2, &sdk.DescribeInstanceTypeOfferingsInput{
 		LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
 	})
 	out := map[string][]string{}
@@ -108,6 +173,7 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 		}
 		t.Arch = catalog.Arch(said...)
 		t.CPUManufacturer = catalog.Manufacturer(aws.ToString(p.Manufacturer))
+		t.NestedVirtualization = slices.Contains(p.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
 		t.ClockMHz = int64(aws.ToFloat64(p.SustainedClockSpeedInGhz)*1000 + 0.5)
 	}
 	if v := i.VCpuInfo; v != nil {
@@ -156,15 +222,15 @@ func network(t *catalog.Type, n *types.NetworkInfo) {
 	}
 }
 
-// bandwidth is the baseline of all network cards together. Several cards may share what EC2 names for the type as a whole
-// ("400 Gigabit"), and then that bounds the sum.
+// bandwidth is the baseline of all network cards together. What EC2 names for the type as a whole ("400 Gigabit") bounds it: several
+// cards may share that, and some cards alone are named above it.
 func bandwidth(n *types.NetworkInfo) int64 {
 	var sum int64
 	for _, c := range n.NetworkCards {
 		sum += mbps(aws.ToFloat64(c.BaselineBandwidthInGbps))
 	}
 	text, found := strings.CutSuffix(strings.TrimPrefix(aws.ToString(n.NetworkPerformance), "Up to "), " Gigabit")
-	if whole, err := strconv.ParseFloat(text, 64); found && err == nil && len(n.NetworkCards) > 1 {
+	if whole, err := strconv.ParseFloat(text, 64); found && err == nil {
 		return min(sum, mbps(whole))
 	}
 	return sum

@@ -2,9 +2,11 @@ package ec2
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -33,6 +36,17 @@ func described(t *testing.T) []types.InstanceTypeInfo {
 		out,
 		types.InstanceTypeInfo{InstanceType: "g4ad.16xlarge", GpuInfo: device("AMD", "Radeon Pro V520", 4)},
 		types.InstanceTypeInfo{InstanceType: "dl1.24xlarge", GpuInfo: device("Habana", "Gaudi HL-205", 8)},
+		types.InstanceTypeInfo{
+			InstanceType:  "r4.8xlarge",
+			ProcessorInfo: &types.ProcessorInfo{SupportedArchitectures: []types.ArchitectureType{types.ArchitectureTypeX8664}},
+			EbsInfo: &types.EbsInfo{
+				EbsOptimizedSupport: types.EbsOptimizedSupportDefault,
+				EbsOptimizedInfo:    &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(7000)},
+			},
+			NetworkInfo: &types.NetworkInfo{
+				NetworkPerformance: aws.String("10 Gigabit"), NetworkCards: []types.NetworkCardInfo{{BaselineBandwidthInGbps: aws.Float64(12)}},
+			},
+		},
 	)
 }
 
@@ -101,12 +115,38 @@ func TestEachPartitionHasItsOwnPriceList(t *testing.T) {
 			t.Errorf("%s asks %q, want %q", region, got, want)
 		}
 	}
-	a := &Adapter{region: "us-gov-west-1", pricing: priceList(aws.Config{Region: "us-gov-west-1"}, "")}
+	a := &Market{region: "us-gov-west-1", pricing: priceList(aws.Config{Region: "us-gov-west-1"}, "")}
 	if prices, err := a.OnDemandPrices(t.Context()); prices == nil || len(prices) > 0 || err != nil {
 		t.Errorf("%v, %v; want that there are none, which is no error", prices, err)
 	}
 	if priceList(aws.Config{Region: "us-gov-west-1"}, "http://localhost") == nil {
 		t.Error("an endpoint of one's own is not asked for prices")
+	}
+}
+
+// Where no endpoint of the price list can be reached, none is asked.
+func TestWithoutAPriceListNoPriceIsAskedFor(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer server.Close()
+	for off, want := range map[bool]int64{true: 0, false: 1} {
+		calls.Store(0)
+		a, err := New(t.Context(), Config{
+			Cluster: "demo", Region: "us-east-1", Endpoint: server.URL, NoPriceList: off,
+			API: userdata.APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16", KubernetesVersion: "1.33"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prices, err := a.OnDemandPrices(t.Context())
+		if len(prices) > 0 || (err == nil) != off || calls.Load() != want {
+			t.Errorf("without a price list %v: %d calls, %v, %v", off, calls.Load(), prices, err)
+		}
 	}
 }
 
@@ -123,6 +163,7 @@ func TestTypesAreReadAsTheCatalogueHasThem(t *testing.T) {
 		"m1.small":      {"amd64", 300, 0}, // i386 too
 		"c1.xlarge":     {"amd64", 1000, 0},
 		"i3.xlarge":     {"amd64", 1250, 850},
+		"r4.8xlarge":    {"amd64", 10_000, 7000}, // its card is said to have 12,000
 		"m5.large":      {"amd64", 750, 4750},
 		"m7g.metal":     {"arm64", 30_000, 20_000},
 		"mac1.metal":    {"", 25_000, 14_000},
@@ -138,15 +179,6 @@ func TestTypesAreReadAsTheCatalogueHasThem(t *testing.T) {
 		}
 		if b, known := bundled.Type(got.Name); ok && known && (b.EBSMbps != w.ebs || b.NetworkMbps != 0 && b.NetworkMbps != w.network) {
 			t.Errorf("%s: the catalogue has %d Mbps, EBS %d", got.Name, b.NetworkMbps, b.EBSMbps)
-		}
-	}
-}
-
-func TestImagesOfOtherArchitecturesAreNone(t *testing.T) {
-	for said, want := range map[types.ArchitectureValues]string{"x86_64": "amd64", "arm64": "arm64", "i386": "", "x86_64_mac": "", "arm64_mac": ""} {
-		got, ok := image(&types.Image{ImageId: aws.String("ami-1"), Architecture: said, State: types.ImageStateAvailable}, time.Unix(0, 0))
-		if ok != (want != "") || ok && got.Requirements[0].Values[0] != want {
-			t.Errorf("%s: %+v, %v; want %q", said, got, ok, want)
 		}
 	}
 }

@@ -39,20 +39,33 @@ func pricingRegion(region string) string {
 	return "us-east-1"
 }
 
+// priceList is the client of the region's price list; nil where its partition has none. An endpoint that replaces all of AWS's
+// replaces that too.
+func priceList(conf aws.Config, endpoint string) *pricing.Client {
+	region := pricingRegion(conf.Region)
+	if endpoint != "" {
+		region = conf.Region
+	}
+	if region == "" {
+		return nil
+	}
+	return pricing.NewFromConfig(conf, func(o *pricing.Options) { o.Region = region })
+}
+
 // OnDemandPrices reads the region's list prices for Linux, shared tenancy and bare metal. Where the partition has no price
 // list there are none, and the catalogue's stand in as estimates.
-func (a *Adapter) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error) {
+func (m *Market) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error) {
 	out := map[model.TypeName]int64{}
-	if a.pricing == nil {
+	if m.pricing == nil {
 		return out, nil
 	}
 	for _, kind := range []struct{ tenancy, family string }{
 		{"Shared", "Compute Instance"}, {"Dedicated", "Compute Instance (bare metal)"},
 	} {
-		pages := pricing.NewGetProductsPaginator(a.pricing, &pricing.GetProductsInput{
+		pages := pricing.NewGetProductsPaginator(m.pricing, &pricing.GetProductsInput{
 			ServiceCode: aws.String("AmazonEC2"), MaxResults: aws.Int32(100),
 			Filters: terms(map[string]string{
-				"regionCode": a.region, "preInstalledSw": "NA", "operatingSystem": "Linux", "capacitystatus": "Used",
+				"regionCode": m.region, "preInstalledSw": "NA", "operatingSystem": "Linux", "capacitystatus": "Used",
 				"marketoption": "OnDemand", "tenancy": kind.tenancy, "productFamily": kind.family,
 			}),
 		})
@@ -145,9 +158,9 @@ func microUSD(s string) (int64, error) {
 }
 
 // SpotPrices reads the present spot price of every type and zone. EC2 answers with a history; the newest entry counts.
-func (a *Adapter) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
-	pages := sdk.NewDescribeSpotPriceHistoryPaginator(a.ec2, &sdk.DescribeSpotPriceHistoryInput{
-		StartTime:           aws.Time(a.now()),
+func (m *Market) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
+	pages := sdk.NewDescribeSpotPriceHistoryPaginator(m.ec2, &sdk.DescribeSpotPriceHistoryInput{
+		StartTime:           aws.Time(m.now()),
 		ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"},
 		MaxResults:          aws.Int32(1000),
 	})

@@ -3,7 +3,6 @@ package ec2
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -11,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -30,10 +30,16 @@ func (l launch) shortages(errs []types.CreateFleetError) (short []model.Shortage
 		about := func(o model.RankedOffering) bool { return o.InstanceType == named.InstanceType && o.Zone == named.Zone }
 		switch kindOfFleet(e) {
 		case awserror.Market:
-			return nil, true
+			named.InstanceType, named.Zone = shortage.Everything, ""
+			short = append(short, named)
+			continue
 		case awserror.Capacity:
 		case awserror.Quota:
-			about = func(o model.RankedOffering) bool { return l.sharesQuota(named.InstanceType, o.InstanceType) }
+			if named.InstanceType != "" {
+				named.InstanceType, named.Zone = shortage.OfQuota(named.InstanceType, l.types[string(named.InstanceType)].VCPU), ""
+				short = append(short, named)
+				continue
+			}
 		case awserror.Addresses:
 			if l.open(named.Zone) {
 				continue
@@ -67,24 +73,4 @@ func (l launch) shortage(e types.CreateFleetError) model.Shortage {
 	s.InstanceType = model.TypeName(o.InstanceType)
 	s.Zone = cmp.Or(aws.ToString(o.AvailabilityZone), zoneOf(l.Class, aws.ToString(o.SubnetId)))
 	return s
-}
-
-// sharesQuota says that what keeps one type from being launched keeps the other too: they count towards the same quota of
-// vCPUs, and the other needs no fewer.
-func (l launch) sharesQuota(short, other model.TypeName) bool {
-	return short == other ||
-		quotaOf(short) == quotaOf(other) && l.types[string(other)].VCPU >= l.types[string(short)].VCPU
-}
-
-// quotaOf names the quota of vCPUs that a type counts towards, by the letters that its name begins with.
-func quotaOf(t model.TypeName) string {
-	family := string(t)[:len(t)-len(strings.TrimLeft(string(t), "abcdefghijklmnopqrstuvwxyz"))]
-	switch family {
-	case "g", "gr", "vt":
-		return "g"
-	case "f", "p", "x", "u", "inf", "trn", "dl", "hpc", "mac":
-		return family
-	default:
-		return "standard"
-	}
 }

@@ -34,7 +34,7 @@ func TestAnInstanceHasTheNameThatItsClassGivesIt(t *testing.T) {
 }
 
 func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
-	a := &Adapter{cluster: "c"}
+	a := &Adapter{cluster: "c", Market: &Market{}}
 	for capacity, want := range map[model.CapacityType][]types.ResourceType{
 		model.OnDemand: {types.ResourceTypeNetworkInterface},
 		model.Spot:     {types.ResourceTypeNetworkInterface, types.ResourceTypeSpotInstancesRequest},

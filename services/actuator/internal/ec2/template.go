@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/template"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -71,33 +72,10 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 	if err != nil {
 		return nil, err
 	}
-	groups := make([]string, 0, len(r.Class.SecurityGroups))
-	for _, s := range r.Class.SecurityGroups {
-		groups = append(groups, s.ID)
-	}
-	slices.Sort(groups)
-	interfaces, err := networkInterfaces(g.efa, groups, r.Spec.AssociatePublicIP)
-	if err != nil {
-		return nil, err
-	}
-	m := r.Spec.Metadata
-	return &types.RequestLaunchTemplateData{
-		ImageId:             aws.String(g.image.ID),
-		IamInstanceProfile:  &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.InstanceProfile)},
-		BlockDeviceMappings: blockDevices(r.Spec),
-		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(r.Spec.DetailedMonitoring)},
-		UserData:            aws.String(data),
-		TagSpecifications:   a.templateTags(r),
-		MetadataOptions: &types.LaunchTemplateInstanceMetadataOptionsRequest{
-			HttpEndpoint:            types.LaunchTemplateInstanceMetadataEndpointState(m.HTTPEndpoint),
-			HttpProtocolIpv6:        types.LaunchTemplateInstanceMetadataProtocolIpv6(m.HTTPProtocolIPv6),
-			HttpPutResponseHopLimit: aws.Int32(m.HopLimit),
-			HttpTokens:              types.LaunchTemplateHttpTokensState(m.HTTPTokens),
-			// Tag keys hold slashes; an account whose default is "enabled" would refuse them.
-			InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled,
-		},
-		NetworkInterfaces: interfaces,
-	}, nil
+	return template.Data(template.Launch{
+		Spec: r.Spec, Class: r.Class, Region: a.region, IPv6: a.api.IPv6(), ImageID: g.image.ID, UserData: data, Tags: a.templateTags(r),
+		Adapters: g.adapters, ReservationID: g.reservation,
+	})
 }
 
 // templateTags are of what a fleet makes and can't tag itself. EC2 refuses tags of spot requests where there are none.
@@ -110,54 +88,6 @@ func (a *Adapter) templateTags(r cloud.Request) []types.LaunchTemplateTagSpecifi
 	return out
 }
 
-const gib = 1 << 30
-
-// blockDevices are the class's mappings, or the family's default: 20 GiB of encrypted gp3, and for Bottlerocket 4 GiB for
-// the system beside it.
-func blockDevices(s cloud.ClassSpec) []types.LaunchTemplateBlockDeviceMappingRequest {
-	devices := s.BlockDevices
-	if len(devices) == 0 {
-		devices = defaultDevices(s.AMIFamily)
-	}
-	out := make([]types.LaunchTemplateBlockDeviceMappingRequest, 0, len(devices))
-	for _, d := range devices {
-		ebs := &types.LaunchTemplateEbsBlockDeviceRequest{
-			DeleteOnTermination: d.DeleteOnTermination, Encrypted: d.Encrypted, VolumeType: types.VolumeType(d.VolumeType),
-		}
-		if d.VolumeBytes > 0 {
-			ebs.VolumeSize = aws.Int32(int32((d.VolumeBytes + gib - 1) / gib))
-		}
-		if d.IOPS > 0 {
-			ebs.Iops = aws.Int32(int32(d.IOPS))
-		}
-		if d.Throughput > 0 {
-			ebs.Throughput = aws.Int32(int32(d.Throughput))
-		}
-		if d.KMSKeyID != "" {
-			ebs.KmsKeyId = aws.String(d.KMSKeyID)
-		}
-		if d.SnapshotID != "" {
-			ebs.SnapshotId = aws.String(d.SnapshotID)
-		}
-		out = append(out, types.LaunchTemplateBlockDeviceMappingRequest{DeviceName: aws.String(d.DeviceName), Ebs: ebs})
-	}
-	return out
-}
-
-func defaultDevices(family string) []cloud.BlockDevice {
-	disk := func(name string, bytes int64) cloud.BlockDevice {
-		return cloud.BlockDevice{DeviceName: name, VolumeBytes: bytes, VolumeType: "gp3", Encrypted: aws.Bool(true)}
-	}
-	switch family {
-	case userdata.Bottlerocket:
-		return []cloud.BlockDevice{disk("/dev/xvda", 4*gib), disk("/dev/xvdb", 20*gib)}
-	case userdata.Custom:
-		return nil // the image's own
-	default:
-		return []cloud.BlockDevice{disk("/dev/xvda", 20*gib)}
-	}
-}
-
 func (a *Adapter) forgetTemplates(groups []templateGroup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -168,7 +98,7 @@ func (a *Adapter) forgetTemplates(groups []templateGroup) {
 
 // Release deletes what was made for a class: its launch templates and its instance profiles.
 func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error {
-	templates, err := a.listTemplates(ctx, filter("tag:"+tagClass, string(class)))
+	templates, err := a.listTemplates(ctx, filter.Of("tag:"+tagClass, string(class)))
 	if err != nil {
 		return err
 	}
@@ -206,23 +136,23 @@ func (a *Adapter) Sweep(ctx context.Context, unused time.Duration) ([]string, er
 	return deleted, classify(a.profiles.Sweep(ctx, unused))
 }
 
-type template struct {
+type listedTemplate struct {
 	name    string
 	created time.Time
 }
 
-func (a *Adapter) listTemplates(ctx context.Context, filters ...types.Filter) ([]template, error) {
+func (a *Adapter) listTemplates(ctx context.Context, filters ...types.Filter) ([]listedTemplate, error) {
 	pages := sdk.NewDescribeLaunchTemplatesPaginator(a.ec2, &sdk.DescribeLaunchTemplatesInput{
-		Filters: append([]types.Filter{filter("tag:"+tagCluster, a.cluster)}, filters...), MaxResults: aws.Int32(200),
+		Filters: append([]types.Filter{filter.Of("tag:"+tagCluster, a.cluster)}, filters...), MaxResults: aws.Int32(200),
 	})
-	var out []template
+	var out []listedTemplate
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("describe launch templates: %w", classify(err))
 		}
 		for _, t := range page.LaunchTemplates {
-			out = append(out, template{name: aws.ToString(t.LaunchTemplateName), created: aws.ToTime(t.CreateTime)})
+			out = append(out, listedTemplate{name: aws.ToString(t.LaunchTemplateName), created: aws.ToTime(t.CreateTime)})
 		}
 	}
 	return out, nil

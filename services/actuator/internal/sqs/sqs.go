@@ -1,7 +1,7 @@
 // Package sqs implements the queue port: AWS's notices come by an SQS queue that EventBridge writes to.
 //
-// It must never look into a message: interrupt parses, and the loop stores a notice before it asks for the deletion of
-// its message.
+// It must never look into a message: interrupt parses, and inbox stores a notice before it asks for the deletion of its
+// message. Start reading at Queue.
 package sqs
 
 import (

@@ -102,43 +102,53 @@ func (x *Profiles) getProfile(ctx context.Context, name string) (profile, bool, 
 	return p, true, nil
 }
 
-// have is the profile with the class's role, "" where there is none yet, or says in words what is wrong with it. One that
-// an earlier release made, when profiles were of the class alone, is as good.
-func (x *Profiles) have(ctx context.Context, class model.NodeClassName, role string) (name, wrong string, err error) {
+// held is what there is of a class's profile: its name, "" where none has the role yet; what is wrong with it, in words; and
+// that there is one that was given no role yet.
+type held struct {
+	name, wrong string
+	roleless    bool
+}
+
+// have looks for the profile with the class's role. One that an earlier release made, when profiles were of the class
+// alone, is as good.
+func (x *Profiles) have(ctx context.Context, class model.NodeClassName, role string) (held, error) {
 	bare := bareRole(role)
 	own := x.profileName(class, bare)
+	roleless := false
 	for _, candidate := range []string{own, x.classProfile(class)} {
 		p, there, err := x.getProfile(ctx, candidate)
 		switch {
 		case err != nil:
-			return "", "", err
+			return held{}, err
 		case there && p.role == bare:
-			return candidate, "", nil
+			return held{name: candidate}, nil
 		case there && candidate == own && p.role != "":
-			return "", fmt.Sprintf("instance profile %s was given the role %s: take it off", own, p.role), nil
+			return held{wrong: fmt.Sprintf("instance profile %s was given the role %s: take it off", own, p.role)}, nil
 		}
+		roleless = roleless || there && candidate == own
 	}
-	return "", "", nil
+	return held{roleless: roleless}, nil
 }
 
 // Find finds the profile with the class's role, or says in words what is missing.
 func (x *Profiles) Find(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
-	name, missing, err = x.have(ctx, class, role)
-	if err == nil && name == "" && missing == "" {
-		missing = "instance profile " + x.profileName(class, bareRole(role)) + " is not made yet"
+	h, err := x.have(ctx, class, role)
+	if err == nil && h.name == "" && h.wrong == "" {
+		h.wrong = "instance profile " + x.profileName(class, bareRole(role)) + " is not made yet"
 	}
-	return name, missing, err
+	return h.name, h.wrong, err
 }
 
 // Ensure finds the profile with the class's role, or makes it. `missing` says, in words for the user, that the role does
 // not exist, or that the profile is not as it was made.
 func (x *Profiles) Ensure(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
-	name, missing, err = x.have(ctx, class, role)
-	if err != nil || missing != "" {
-		return "", missing, err
+	h, err := x.have(ctx, class, role)
+	if err != nil || h.wrong != "" {
+		return "", h.wrong, err
 	}
+	name = h.name
 	if name == "" {
-		name, missing, err = x.make(ctx, class, role)
+		name, missing, err = x.make(ctx, class, role, h.roleless)
 	}
 	if name != "" {
 		x.mu.Lock()
@@ -148,14 +158,17 @@ func (x *Profiles) Ensure(ctx context.Context, class model.NodeClassName, role s
 	return name, missing, err
 }
 
-func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
+// make makes the profile, unless it is there and only lacks the role, and gives it the role.
+func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role string, there bool) (name, missing string, err error) {
 	bare := bareRole(role)
 	name = x.profileName(class, bare)
-	_, err = x.IAM.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
-		InstanceProfileName: aws.String(name), Tags: x.profileTags(class),
-	})
-	if err != nil && awserror.Of(err) != awserror.Exists {
-		return "", "", fmt.Errorf("create instance profile %s: %w", name, err)
+	if !there {
+		_, err = x.IAM.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
+			InstanceProfileName: aws.String(name), Tags: x.profileTags(class),
+		})
+		if err != nil && awserror.Of(err) != awserror.Exists {
+			return "", "", fmt.Errorf("create instance profile %s: %w", name, err)
+		}
 	}
 	_, err = x.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{
 		InstanceProfileName: aws.String(name), RoleName: aws.String(bare),

@@ -37,7 +37,7 @@ type count struct {
 	asked     time.Time
 }
 
-// launch is the subnets that one launch may use. A launch that is over uses one of them, or none.
+// launch is the subnets that one launch may use. A launch that is over uses some of them, or none.
 type launch struct {
 	begun  time.Time
 	over   time.Time         // zero: not yet
@@ -110,8 +110,8 @@ func (b *Book) left(s cloud.Subnet) int64 {
 	return max(seen.addresses, 0)
 }
 
-// Launched says where a launch's instance is; "" for nowhere.
-func (b *Book) Launched(token, subnet string) {
+// Launched says how many addresses a launch has taken in each subnet.
+func (b *Book) Launched(token string, taken map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.launches[token]
@@ -119,7 +119,7 @@ func (b *Book) Launched(token, subnet string) {
 		return
 	}
 	l.over = b.now()
-	maps.DeleteFunc(l.takes, func(id string, _ int64) bool { return id != subnet })
+	l.takes = taken
 }
 
 // Full notes that EC2 found no free address in the subnet.

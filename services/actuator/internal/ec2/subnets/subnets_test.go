@@ -49,12 +49,12 @@ func TestTheSubnetWithTheMostFreeAddressesIsPicked(t *testing.T) {
 
 func TestWhatLaunchesTakeIsNotFree(t *testing.T) {
 	b, c := book()
-	picks(t, b, "t1", "subnet-2") // 71 left
-	picks(t, b, "t2", "subnet-3") // 61 left
-	picks(t, b, "t3", "subnet-2") // 42 left
-	b.Launched("t1", "")          // it came to nothing: 71 left
-	b.Launched("t3", "subnet-2")  // it is there, and counts until EC2 is asked again
-	picks(t, b, "t4", "subnet-2") // 42 left
+	picks(t, b, "t1", "subnet-2")                      // 71 left
+	picks(t, b, "t2", "subnet-3")                      // 61 left
+	picks(t, b, "t3", "subnet-2")                      // 42 left
+	b.Launched("t1", nil)                              // it came to nothing: 71 left
+	b.Launched("t3", map[string]int64{"subnet-2": 29}) // it is there, and counts until EC2 is asked again
+	picks(t, b, "t4", "subnet-2")                      // 42 left
 	c.now = c.now.Add(time.Minute)
 	b.Seen(all(), c.now)          // the instance of t3 is counted by EC2 now; t4 goes on
 	picks(t, b, "t5", "subnet-2") // 71 left, and 61
@@ -68,7 +68,7 @@ func TestARepeatedLaunchGetsTheSameSubnet(t *testing.T) {
 	}
 	b.Full("subnet-2")
 	picks(t, b, "t", "subnet-2")
-	b.Launched("t", "subnet-2")
+	b.Launched("t", map[string]int64{"subnet-2": 50})
 	c.now = c.now.Add(time.Minute)
 	picks(t, b, "t", "subnet-2")
 }
@@ -77,7 +77,7 @@ func TestAFullSubnetIsPassedOverForAWhile(t *testing.T) {
 	b, c := book()
 	b.Full("subnet-2")
 	picks(t, b, "t1", "subnet-3")
-	b.Launched("t1", "")
+	b.Launched("t1", nil)
 	b.Full("subnet-3")
 	picks(t, b, "t2", "subnet-1")
 	b.Full("subnet-1")
@@ -89,8 +89,8 @@ func TestAFullSubnetIsPassedOverForAWhile(t *testing.T) {
 	if !b.Open(all(), "a") {
 		t.Error("full for ever")
 	}
-	b.Launched("t2", "")
-	b.Launched("t3", "")
+	b.Launched("t2", nil)
+	b.Launched("t3", nil)
 	picks(t, b, "t4", "subnet-2")
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/textproto"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -48,12 +47,8 @@ func al2023(n Node) (string, error) {
 		Name: n.Cluster, APIServerEndpoint: n.API.Endpoint, CertificateAuthority: n.API.CABase64, CIDR: n.API.ServiceCIDR,
 	}
 	config.Spec.Kubelet.Config = kubeletConfig(n)
-	if labels := nodeLabels(n.Labels); len(labels) > 0 {
-		pairs := make([]string, 0, len(labels))
-		for _, l := range labels {
-			pairs = append(pairs, l.Key+"="+l.Value)
-		}
-		config.Spec.Kubelet.Flags = []string{"--node-labels=" + strings.Join(pairs, ",")}
+	if labels := labelPairs(n.Labels); labels != "" {
+		config.Spec.Kubelet.Flags = []string{"--node-labels=" + labels}
 	}
 	if n.RAID0 {
 		config.Spec.Instance = &nodeConfigInstance{}
@@ -75,6 +70,9 @@ func al2023(n Node) (string, error) {
 func kubeletConfig(n Node) map[string]any {
 	k := n.Kubelet
 	out := map[string]any{}
+	for _, f := range k.Extra { // first, so that what the claim decides wins
+		out[f.Name] = json.RawMessage(f.JSON)
+	}
 	put := func(key string, set bool, value any) {
 		if set {
 			out[key] = value
@@ -92,12 +90,7 @@ func kubeletConfig(n Node) map[string]any {
 	put("imageGCHighThresholdPercent", k.ImageGCHighThreshold != nil, k.ImageGCHighThreshold)
 	put("imageGCLowThresholdPercent", k.ImageGCLowThreshold != nil, k.ImageGCLowThreshold)
 	put("cpuCFSQuota", k.CPUCFSQuota != nil, k.CPUCFSQuota)
-	dns := k.ClusterDNS
-	if len(dns) == 0 {
-		if ip, err := clusterDNS(n.API.ServiceCIDR); err == nil {
-			dns = []string{ip}
-		}
-	}
+	dns := n.dns()
 	put("clusterDNS", len(dns) > 0, dns)
 	return out
 }

@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -48,8 +49,12 @@ func joins(n Node, kubernetes map[string]any) error {
 	kubernetes["cluster-name"] = n.Cluster
 	kubernetes["api-server"] = n.API.Endpoint
 	kubernetes["cluster-certificate"] = n.API.CABase64
-	if ip, err := clusterDNS(n.API.ServiceCIDR); err == nil {
-		kubernetes["cluster-dns-ip"] = ip
+	switch dns := n.dns(); len(dns) {
+	case 0:
+	case 1:
+		kubernetes["cluster-dns-ip"] = dns[0]
+	default:
+		kubernetes["cluster-dns-ip"] = dns
 	}
 	labels, err := table(kubernetes, "settings.kubernetes.node-labels")
 	if err != nil {
@@ -65,7 +70,7 @@ func joins(n Node, kubernetes map[string]any) error {
 	return decides(kubernetes, "node-taints", len(taints) > 0, taints, "taints of the node pool")
 }
 
-// reserves sets what changes how much of the node is for pods.
+// reserves sets what changes how much of the node is for pods, and when the kubelet evicts them.
 func reserves(n Node, kubernetes map[string]any) error {
 	k := n.Kubelet
 	for _, s := range []struct {
@@ -79,11 +84,33 @@ func reserves(n Node, kubernetes map[string]any) error {
 		{"system-reserved", len(k.SystemReserved) > 0, k.SystemReserved, "spec.kubelet.systemReserved"},
 		{"eviction-hard", len(k.EvictionHard) > 0, k.EvictionHard, "spec.kubelet.evictionHard"},
 	} {
+		if s.set { // what the class and the claim say wins
+			delete(kubernetes, s.key)
+		}
 		if err := decides(kubernetes, s.key, s.set, s.value, s.remedy); err != nil {
 			return err
 		}
 	}
+	put := func(key string, set bool, value any) { // plans don't depend on these: the class's own text may set them too
+		if set {
+			kubernetes[key] = value
+		}
+	}
+	put("eviction-soft", len(k.EvictionSoft) > 0, k.EvictionSoft)
+	put("eviction-soft-grace-period", len(k.EvictionSoftGracePeriod) > 0, k.EvictionSoftGracePeriod)
+	put("eviction-max-pod-grace-period", k.EvictionMaxPodGracePeriod != nil, k.EvictionMaxPodGracePeriod)
+	put("image-gc-high-threshold-percent", k.ImageGCHighThreshold != nil, percent(k.ImageGCHighThreshold))
+	put("image-gc-low-threshold-percent", k.ImageGCLowThreshold != nil, percent(k.ImageGCLowThreshold))
+	put("cpu-cfs-quota-enforced", k.CPUCFSQuota != nil, k.CPUCFSQuota)
 	return nil
+}
+
+// percent is text, as Bottlerocket's settings have it.
+func percent(n *int32) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
 }
 
 // decides sets a key that plans depend on. Set by the class's own text it is refused: what plans do not know makes nodes

@@ -1,5 +1,5 @@
 // Package userdata writes an instance's user data, for each AMI family: AL2023's NodeConfig, Bottlerocket's
-// settings, or the class's own text.
+// settings, the calls of the boot scripts of AL2 and Windows, or the class's own text.
 //
 // It is a function of values: it must never know EC2's API. Start reading at Render.
 package userdata
@@ -18,13 +18,20 @@ import (
 
 // AMI families that Kerf writes user data for.
 const (
+	AL2          = "AL2"
 	AL2023       = "AL2023"
 	Bottlerocket = "Bottlerocket"
+	Windows2019  = "Windows2019"
+	Windows2022  = "Windows2022"
+	Windows2025  = "Windows2025"
 	Custom       = "Custom"
 )
 
 // maxBytes is EC2's limit on user data before encoding, in bytes.
 const maxBytes = 16_384
+
+// ErrTooLong says that the user data is longer than EC2 takes.
+var ErrTooLong = errors.New("user data is too long")
 
 // Node is everything that a node's user data says.
 type Node struct {
@@ -52,19 +59,23 @@ func Render(n Node) (string, error) {
 	switch n.Family {
 	case AL2023, "":
 		text, err = al2023(n)
+	case AL2:
+		text, err = al2(n)
 	case Bottlerocket:
 		text, err = bottlerocket(n)
+	case Windows2019, Windows2022, Windows2025:
+		text, err = windows(n)
 	case Custom:
 		text = n.Custom
 	default:
-		err = fmt.Errorf("%w: AMI family %s; use AL2023, Bottlerocket or Custom", cloud.ErrInvalid, n.Family)
+		err = fmt.Errorf("%w: AMI family %s is not known", cloud.ErrInvalid, n.Family)
 	}
 	if err != nil {
 		return "", err
 	}
 	if len(text) > maxBytes {
-		return "", fmt.Errorf("%w: user data is %d bytes, EC2 takes %d: shorten spec.userData of the node class",
-			cloud.ErrInvalid, len(text), maxBytes)
+		return "", fmt.Errorf("%w: %w: it is %d bytes, EC2 takes %d: shorten spec.userData of the node class",
+			cloud.ErrInvalid, ErrTooLong, len(text), maxBytes)
 	}
 	return base64.StdEncoding.EncodeToString([]byte(text)), nil
 }
@@ -83,6 +94,17 @@ func nodeLabels(labels model.Labels) model.Labels {
 	}
 	slices.SortFunc(out, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
 	return out
+}
+
+// dns are the addresses of the cluster's DNS: those that the class names, or where installers put it.
+func (n Node) dns() []string {
+	if len(n.Kubelet.ClusterDNS) > 0 {
+		return n.Kubelet.ClusterDNS
+	}
+	if ip, err := clusterDNS(n.API.ServiceCIDR); err == nil {
+		return []string{ip}
+	}
+	return nil
 }
 
 // clusterDNS is the tenth address of the service range, where EKS and most installers put the cluster's DNS.
@@ -110,7 +132,7 @@ type APIServer struct {
 	KubernetesVersion string
 }
 
-// Check names what is missing, or what no node could be launched for.
+// Check names what is missing.
 func (s APIServer) Check() error {
 	for field, value := range map[string]string{
 		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
@@ -119,9 +141,11 @@ func (s APIServer) Check() error {
 			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
 		}
 	}
-	// Nodes of such a cluster need addresses of their own for IPv6; without, they never join.
-	if p, err := netip.ParsePrefix(s.ServiceCIDR); err == nil && p.Addr().Is6() {
-		return fmt.Errorf("API server: the services of the cluster have IPv6 addresses (%s); this version of Kerf launches IPv4 nodes alone", s.ServiceCIDR)
-	}
 	return nil
+}
+
+// IPv6 says that services, pods and nodes of the cluster have IPv6 addresses.
+func (s APIServer) IPv6() bool {
+	p, err := netip.ParsePrefix(s.ServiceCIDR)
+	return err == nil && p.Addr().Is6()
 }

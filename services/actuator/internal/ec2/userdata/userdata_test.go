@@ -69,6 +69,62 @@ func TestUserData(t *testing.T) {
 			[]string{"[settings.host-containers.admin]", "[settings.kubernetes]", "max-pods = 29", `type = "karpenter"`, `"karpenter.sh/unregistered" = [":NoExecute"]`},
 			nil,
 		},
+		"AL2023 gets the kubelet's other fields too, and what the claim decides wins": {
+			func(b *Node) {
+				b.Kubelet.Extra = []cloud.KubeletField{{Name: "maxPods", JSON: "5"}, {Name: "topologyManagerPolicy", JSON: `"best-effort"`}}
+			},
+			[]string{`"topologyManagerPolicy":"best-effort"`, `"maxPods":29`},
+			nil,
+		},
+		"AL2 runs the class's own script before the image's boot script": {
+			func(b *Node) { b.Family, b.Custom, b.RAID0 = AL2, "#!/bin/bash\necho hi", true },
+			[]string{
+				"echo hi", "/etc/eks/bootstrap.sh 'demo' --apiserver-endpoint 'https://api' --b64-cluster-ca 'Q0E=' --dns-cluster-ip '10.100.0.10' " +
+					"--use-max-pods false --kubelet-extra-args '--node-labels=karpenter.sh/nodepool=default,type=karpenter " +
+					"--register-with-taints=karpenter.sh/unregistered=:NoExecute --max-pods=29' --local-disks raid0",
+			},
+			[]string{"topology.kubernetes.io", "ip-family"},
+		},
+		"AL2 of an IPv6 cluster says so": {
+			func(b *Node) { b.Family, b.API.ServiceCIDR = AL2, "fd30:1c53:5f8a::/108" },
+			[]string{"--ip-family ipv6 --service-ipv6-cidr 'fd30:1c53:5f8a::/108' --dns-cluster-ip 'fd30:1c53:5f8a::a'"},
+			nil,
+		},
+		"AL2023 of an IPv6 cluster has its range and its DNS": {
+			func(b *Node) { b.API.ServiceCIDR = "fd30:1c53:5f8a::/108" },
+			[]string{`"cidr":"fd30:1c53:5f8a::/108"`, `"clusterDNS":["fd30:1c53:5f8a::a"]`},
+			nil,
+		},
+		"Windows runs the class's own text before the image's boot script, in one script": {
+			func(b *Node) { b.Family, b.Custom = Windows2022, "<powershell>\nWrite-Host 'hi'\n</powershell>" },
+			[]string{
+				"<powershell>\nWrite-Host 'hi'\n& \"$env:ProgramFiles\\Amazon\\EKS\\Start-EKSBootstrap.ps1\" -EKSClusterName 'demo' " +
+					"-APIServerEndpoint 'https://api' -Base64ClusterCA 'Q0E=' -KubeletExtraArgs '--node-labels=karpenter.sh/nodepool=default,type=karpenter " +
+					"--register-with-taints=karpenter.sh/unregistered=:NoExecute --max-pods=29' -DNSClusterIP '10.100.0.10'\n</powershell>\n",
+			},
+			[]string{"topology.kubernetes.io", "10.100.0.0/16"},
+		},
+		"the kubelet's settings are flags where the boot script takes no others": {
+			func(b *Node) { b.Family, b.Kubelet = Windows2025, everySetting() },
+			[]string{
+				"--pods-per-core=4 --kube-reserved=cpu=1,memory=1Gi --system-reserved=pid=9 --eviction-hard=memory.available<5% " +
+					"--eviction-soft=memory.available<9% --eviction-soft-grace-period=memory.available=1m --eviction-max-pod-grace-period=30 " +
+					"--image-gc-high-threshold=80 --image-gc-low-threshold=70 --cpu-cfs-quota=false' -DNSClusterIP '10.0.0.1'",
+			},
+			nil,
+		},
+		"Bottlerocket has them as settings, and max-pods of its own text is overridden": {
+			func(b *Node) {
+				b.Family, b.Kubelet = Bottlerocket, everySetting()
+				b.Custom = "[settings.kubernetes]\nmax-pods = 5\n"
+			},
+			[]string{
+				"max-pods = 29", `cluster-dns-ip = "10.0.0.1"`, "cpu-cfs-quota-enforced = false", "eviction-max-pod-grace-period = 30",
+				`image-gc-high-threshold-percent = "80"`, `image-gc-low-threshold-percent = "70"`,
+				"[settings.kubernetes.eviction-soft]\n\"memory.available\" = \"9%\"", "[settings.kubernetes.eviction-soft-grace-period]\n\"memory.available\" = \"1m\"",
+			},
+			[]string{"max-pods = 5"},
+		},
 		"Custom is passed on as it is": {
 			func(b *Node) { b.Family = Custom; b.Custom = "mine" }, []string{"mine"}, []string{"NodeConfig"},
 		},
@@ -92,12 +148,21 @@ func TestUserData(t *testing.T) {
 	}
 }
 
+func everySetting() cloud.Kubelet {
+	return cloud.Kubelet{
+		PodsPerCore: new(int64(4)), KubeReserved: map[string]string{"memory": "1Gi", "cpu": "1"}, SystemReserved: map[string]string{"pid": "9"},
+		EvictionHard: map[string]string{"memory.available": "5%"}, EvictionSoft: map[string]string{"memory.available": "9%"},
+		EvictionSoftGracePeriod: map[string]string{"memory.available": "1m"}, EvictionMaxPodGracePeriod: new(int32(30)),
+		ClusterDNS: []string{"10.0.0.1"}, ImageGCHighThreshold: new(int32(80)), ImageGCLowThreshold: new(int32(70)), CPUCFSQuota: new(bool),
+	}
+}
+
 func TestUserDataRefuses(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Node)
 		names  string
 	}{
-		"a family without a template":  {func(b *Node) { b.Family = "AL2" }, "AL2"},
+		"a family without a template":  {func(b *Node) { b.Family = "Ubuntu" }, "Ubuntu"},
 		"more than EC2 takes":          {func(b *Node) { b.Custom = strings.Repeat("#", maxBytes) }, "spec.userData"},
 		"one byte more than EC2 takes": {func(b *Node) { b.Family = Custom; b.Custom = strings.Repeat("#", maxBytes+1) }, "16385 bytes, EC2 takes 16384"},
 		"reserves that plans do not know": {
@@ -109,6 +174,10 @@ func TestUserDataRefuses(t *testing.T) {
 				b.Custom = "[settings.kubernetes.node-taints]\na = [\"b:NoSchedule\"]"
 			}, "node pool",
 		},
+		"two scripts for Windows": {func(b *Node) {
+			b.Family, b.Custom = Windows2019, "<powershell>a</powershell>\n<powershell>b</powershell>"
+		}, "one script"},
+		"half a tag for Windows":     {func(b *Node) { b.Family, b.Custom = Windows2019, "<powershell>a" }, "without </powershell>"},
 		"TOML that is none":          {func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings" }, "spec.userData"},
 		"settings that are no table": {func(b *Node) { b.Family = Bottlerocket; b.Custom = "settings = 1" }, "settings: want a table"},
 		"a MIME message that breaks": {func(b *Node) {
@@ -236,6 +305,33 @@ func TestBottlerocketsSettings(t *testing.T) {
 	}
 }
 
+// TestNodesOfEachFamilyRegisterClosed has the taint that keeps pods away until Kerf knows the node, and none of the labels that a
+// kubelet is not allowed to give itself.
+func TestNodesOfEachFamilyRegisterClosed(t *testing.T) {
+	for _, family := range []string{AL2, AL2023, Bottlerocket, Windows2019, Windows2022, Windows2025} {
+		b := boot()
+		b.Family = family
+		b.Labels = append(b.Labels, model.Label{Key: "node-restriction.kubernetes.io/team", Value: "a"}, model.Label{Key: "kops.k8s.io/role", Value: "b"})
+		text := decoded(t, b)
+		if !strings.Contains(text, "karpenter.sh/unregistered") || !strings.Contains(text, "NoExecute") {
+			t.Errorf("%s: the taint is missing:\n%s", family, text)
+		}
+		for _, label := range []string{"node-restriction", "kops.k8s.io", "topology.kubernetes.io"} {
+			if strings.Contains(text, label) {
+				t.Errorf("%s: %s is in\n%s", family, label, text)
+			}
+		}
+	}
+}
+
+func TestCustomUserDataIsPassedOnBitByBit(t *testing.T) {
+	b := boot()
+	b.Family, b.Custom = Custom, "\ufeff#!/bin/sh\r\n\techo \"hi\" \x00\xff  \n\n"
+	if got := decoded(t, b); got != b.Custom {
+		t.Errorf("%q, want %q", got, b.Custom)
+	}
+}
+
 func TestUserDataMayFillTheLimit(t *testing.T) {
 	b := boot()
 	b.Family, b.Custom = Custom, strings.Repeat("#", maxBytes)
@@ -244,14 +340,10 @@ func TestUserDataMayFillTheLimit(t *testing.T) {
 	}
 }
 
-func TestClustersOfIPv6AreRefused(t *testing.T) {
-	api := boot().API
-	api.KubernetesVersion = "1.37"
-	if err := api.Check(); err != nil {
-		t.Error(err)
-	}
-	api.ServiceCIDR = "fd30:1c53:5f8a::/108"
-	if err := api.Check(); err == nil || !strings.Contains(err.Error(), "IPv6") {
-		t.Errorf("error %v, want one that names IPv6", err)
+func TestAClustersFamilyIsThatOfItsServices(t *testing.T) {
+	for cidr, want := range map[string]bool{"10.100.0.0/16": false, "fd30:1c53:5f8a::/108": true, "": false} {
+		if got := (APIServer{ServiceCIDR: cidr}).IPv6(); got != want {
+			t.Errorf("%q: IPv6 is %v", cidr, got)
+		}
 	}
 }

@@ -1,0 +1,107 @@
+// Package ending ends instances many at a time: what callers ask for within a moment goes into one call. EC2 refuses a call
+// whole for one instance in it, so a call that was refused is cut in half until the bad one is alone.
+//
+// It must never know whose instances they are. Start reading at Batch.End.
+package ending
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
+)
+
+const (
+	// moment is how long a call waits for others.
+	moment = 50 * time.Millisecond
+	// most is how many instances one call ends.
+	most = 500
+	// timeout bounds a call and what comes of cutting it.
+	timeout = time.Minute
+)
+
+// Batch gathers what is to be ended. Safe for concurrent use.
+type Batch struct {
+	end func(ctx context.Context, ids []string) error
+
+	mu   sync.Mutex
+	next *call // that gathers; nil for none
+}
+
+// call is one call to EC2, and what came of each instance once done is closed.
+type call struct {
+	ids    []string
+	failed map[string]error
+	done   chan struct{}
+}
+
+// New makes a batch of nothing. end ends instances by one call to EC2.
+func New(end func(ctx context.Context, ids []string) error) *Batch { return &Batch{end: end} }
+
+// End ends the instances, and says what became of them; one that EC2 does not know has ended.
+func (b *Batch) End(ctx context.Context, ids []string) error {
+	var errs []error
+	for part := range slices.Chunk(ids, most) {
+		c := b.join(ctx, part)
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for _, id := range part {
+			errs = append(errs, c.failed[id])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// join adds the instances to the next call, which the first to join begins after a moment.
+func (b *Batch) join(ctx context.Context, ids []string) *call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.next; c != nil && len(c.ids)+len(ids) <= most {
+		c.ids = append(c.ids, ids...)
+		return c
+	}
+	c := &call{ids: slices.Clone(ids), failed: map[string]error{}, done: make(chan struct{})}
+	b.next = c
+	ctx = context.WithoutCancel(ctx) // it is others' call, too
+	go func() {
+		<-time.After(moment)
+		b.mu.Lock()
+		if b.next == c {
+			b.next = nil
+		}
+		b.mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		slices.Sort(c.ids)
+		b.cut(ctx, slices.Compact(c.ids), c.failed)
+		close(c.done)
+	}()
+	return c
+}
+
+// cut ends the instances, in halves where EC2 refuses them together. What it has no time for, or is at fault for itself, concerns
+// all of them alike.
+func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) {
+	err := b.end(ctx, ids)
+	if err == nil {
+		return
+	}
+	kind := awserror.Of(err)
+	alike := kind == awserror.Throttled || kind == awserror.Server || kind == awserror.Unknown
+	switch {
+	case len(ids) == 1 && kind == awserror.NotFound:
+	case len(ids) == 1, alike:
+		for _, id := range ids {
+			failed[id] = err
+		}
+	default:
+		b.cut(ctx, ids[:len(ids)/2], failed)
+		b.cut(ctx, ids[len(ids)/2:], failed)
+	}
+}

@@ -1,0 +1,80 @@
+package ending
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/smithy-go"
+)
+
+// account is an EC2 that refuses whole what holds an instance with an error.
+type account struct {
+	mu     sync.Mutex
+	errors map[string]string // codes
+	calls  int
+	ended  []string
+}
+
+func (a *account) end(_ context.Context, ids []string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls++
+	for _, id := range ids {
+		if code := a.errors[id]; code != "" {
+			return &smithy.GenericAPIError{Code: code}
+		}
+	}
+	a.ended = append(a.ended, ids...)
+	return nil
+}
+
+func TestManyAreEndedByOneCallAndOneThatCanNotBeHarmsNoOther(t *testing.T) {
+	for name, tt := range map[string]struct {
+		errors map[string]string
+		failed []string
+		most   int // calls
+	}{
+		"all end":              {nil, nil, 1},
+		"one is not known":     {map[string]string{"i-07": "InvalidInstanceID.NotFound"}, nil, 12},
+		"one may not be ended": {map[string]string{"i-07": "OperationNotPermitted"}, []string{"i-07"}, 12},
+		"one of each":          {map[string]string{"i-07": "OperationNotPermitted", "i-31": "InvalidInstanceID.NotFound"}, []string{"i-07"}, 24},
+		"one is another's":     {map[string]string{"i-07": "UnauthorizedOperation"}, []string{"i-07"}, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &account{errors: tt.errors}
+				b := New(a.end)
+				var mu sync.Mutex
+				var failed []string
+				var all sync.WaitGroup
+				for k := range 40 {
+					all.Go(func() {
+						id := fmt.Sprintf("i-%02d", k)
+						if err := b.End(t.Context(), []string{id}); err != nil {
+							mu.Lock()
+							failed = append(failed, id)
+							mu.Unlock()
+						}
+					})
+				}
+				all.Wait()
+				if !slices.Equal(failed, tt.failed) || len(a.ended) != 40-len(tt.errors) || a.calls > tt.most {
+					t.Errorf("%v failed and %d ended by %d calls, want %v, %d, at most %d", failed, len(a.ended), a.calls, tt.failed, 40-len(tt.errors), tt.most)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsTooMuchForEC2IsNotCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &account{errors: map[string]string{"i-1": "RequestLimitExceeded"}}
+		if err := New(a.end).End(t.Context(), []string{"i-1", "i-2"}); err == nil || a.calls != 1 {
+			t.Errorf("%v after %d calls, want one, and to be asked again later", err, a.calls)
+		}
+	})
+}

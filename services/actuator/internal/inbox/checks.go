@@ -1,0 +1,123 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
+)
+
+const (
+	checksEvery = time.Minute
+	// deniedPause is how long EC2 is not asked where the right to ask is missing.
+	deniedPause = time.Hour
+)
+
+// watch asks EC2 what is wrong with instances, and has it stored.
+func (b *Inbox) watch(ctx context.Context) {
+	first := map[string]time.Time{} // when an impairment was first seen
+	for ctx.Err() == nil {
+		pause := checksEvery
+		err := b.check(ctx, first)
+		switch {
+		case errors.Is(err, cloud.ErrUnauthorized):
+			b.cfg.Log.WarnContext(ctx, "instances' status checks are not looked at: allow ec2:DescribeInstanceStatus", "error", err)
+			pause = deniedPause
+		case err != nil && ctx.Err() == nil:
+			b.cfg.Log.WarnContext(ctx, "ask for instances' status checks", "error", err)
+		}
+		sleep(ctx, pause)
+	}
+}
+
+func (b *Inbox) check(ctx context.Context, first map[string]time.Time) error {
+	asking, cancel := context.WithTimeout(ctx, checksEvery)
+	defer cancel()
+	list, err := b.cfg.Checks.Statuses(asking)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	since(list, first, now)
+	notices := interrupt.Statuses(list, now)
+	result := make(chan error, 1)
+	if !b.cfg.Jobs.Hand(ctx, func() { result <- b.checked(ctx, notices) }) {
+		return ctx.Err()
+	}
+	return <-result
+}
+
+// since dates impairments of which EC2 does not say since when they are: from when they were first seen.
+func since(list []cloud.Status, first map[string]time.Time, now time.Time) {
+	impaired := map[string]bool{}
+	for i := range list {
+		s := &list[i]
+		if !s.Impaired {
+			continue
+		}
+		impaired[s.InstanceID] = true
+		if first[s.InstanceID].IsZero() {
+			first[s.InstanceID] = now
+		}
+		if s.ImpairedSince.IsZero() {
+			s.ImpairedSince = first[s.InstanceID]
+		}
+	}
+	for id := range first {
+		if !impaired[id] {
+			delete(first, id)
+		}
+	}
+}
+
+// checked stores what is wrong with Kerf's instances now, and drops what is not any more. Where the checks of many nodes of a pool
+// fail, the cause is hardly the nodes, and none of them is given up for it.
+func (b *Inbox) checked(ctx context.Context, notices []model.Notice) error {
+	var batch store.Batch
+	news, listed := map[string]model.Notice{}, map[string]bool{}
+	var of []model.Notice
+	impaired := map[model.PoolName]int{}
+	for _, n := range notices {
+		n.Claim = b.cfg.Registry.ClaimOf(n.InstanceID)
+		c := b.cfg.Registry.Claims[n.Claim]
+		if c == nil {
+			continue
+		}
+		listed[n.ID] = true
+		of = append(of, n)
+		if n.InstanceState == model.StateImpaired {
+			impaired[c.NodePool]++
+		}
+	}
+	for _, n := range of {
+		pool := b.cfg.Registry.Claims[n.Claim].NodePool
+		if why := b.tooMany(pool, impaired[pool]); n.InstanceState == model.StateImpaired && !why.OK() {
+			b.cfg.Log.WarnContext(ctx, "an instance whose status checks fail is kept", "instance", n.InstanceID, "claim", n.Claim, "why", why.Message)
+			continue
+		}
+		if old := b.cfg.Registry.Notices[n.ID]; old == nil || !old.StartTime.Equal(n.StartTime) || !old.Deadline.Equal(n.Deadline) {
+			news[n.ID] = n
+		}
+	}
+	for id := range b.cfg.Registry.Notices {
+		if interrupt.OfStatus(id) && !listed[id] {
+			batch.DeleteNotices = append(batch.DeleteNotices, b.withdrawn(ctx, id)...)
+		}
+	}
+	return b.write(ctx, batch, news)
+}
+
+func (b *Inbox) tooMany(pool model.PoolName, impaired int) model.Reason {
+	nodes := 0
+	for _, c := range b.cfg.Registry.Claims {
+		if c.NodePool == pool && c.InstanceID != "" && !c.State.Ended() {
+			nodes++
+		}
+	}
+	return rules.RepairGuard(b.cfg.Repair, pool, impaired, nodes)
+}
