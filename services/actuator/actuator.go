@@ -100,10 +100,6 @@ func (r *runner) measured(ctx context.Context) (*loop.Loop, error) {
 
 func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, error) {
 	cfg := r.cfg
-	fallback, err := readCatalog(cfg.Catalog)
-	if err != nil {
-		return nil, err
-	}
 	rest, err := restConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -116,7 +112,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		return nil, err
 	}
 	cfg.AWS.Cluster, cfg.AWS.Logger = cfg.Cluster, r.svc.Log
-	aws, err := openAWS(ctx, cfg.AWS, fallback)
+	aws, err := openAWS(ctx, cfg.AWS, cfg.Catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -134,13 +130,14 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 	}
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: m.Store(r.store), Election: r.store, Measure: m,
-		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter), Queue: m.Queue(aws.queue),
-		Kube: m.Cluster(r.kube), Fallback: fallback,
+		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter), Queue: m.Queue(aws.queue), Checks: m.Checks(aws.adapter), Shifts: m.Shifts(aws.shifts),
+		Kube: m.Cluster(r.kube), Fallback: aws.known,
 		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
+		DrainRebalanced:       cfg.Disruption.RebalanceRecommendations == settingDrain,
 	})
 }
 
@@ -151,9 +148,14 @@ func (c NodesConfig) settings(s cloud.ClassSpec) instancetype.Settings {
 	return out
 }
 
-func readCatalog(file string) (*catalog.Catalog, error) {
+// readCatalog is the file's catalogue, or else what is bundled of the region; of a region of which nothing is, another's.
+func readCatalog(file, region string) (*catalog.Catalog, error) {
 	if file == "" {
-		return catalog.Bundled()
+		c, err := catalog.BundledFor(region)
+		if errors.Is(err, catalog.ErrUnknownRegion) {
+			return catalog.Bundled()
+		}
+		return c, err
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -214,23 +216,33 @@ func (r *runner) openStore(ctx context.Context) error {
 // aws is an opened AWS.
 type aws struct {
 	adapter *ec2.Adapter
-	queue   cloud.Queue // nil when none is configured
+	queue   cloud.Queue  // nil when none is configured
+	shifts  cloud.Shifts // nil when they are not to be asked for
 	region  string
+	known   *catalog.Catalog
 }
 
-func openAWS(ctx context.Context, c AWSConfig, known *catalog.Catalog) (aws, error) {
+func openAWS(ctx context.Context, c AWSConfig, file string) (aws, error) {
 	conf, err := ec2.LoadAWS(ctx, c.Region, c.Endpoint)
+	if err != nil {
+		return aws{}, err
+	}
+	known, err := readCatalog(file, conf.Region)
 	if err != nil {
 		return aws{}, err
 	}
 	adapter, err := ec2.New(ctx, ec2.Config{
 		Cluster: c.Cluster, Region: conf.Region, Endpoint: c.Endpoint, API: userdata.APIServer(c.API), Log: c.Logger,
-		Known: known,
+		Known: known, NoPriceList: c.PriceList == settingOff, NoDryRuns: c.DryRuns == settingOff,
+		ZonalShift: c.ZonalShift == settingOn,
 	})
 	if err != nil {
 		return aws{}, err
 	}
-	out := aws{adapter: adapter, region: conf.Region}
+	out := aws{adapter: adapter, region: conf.Region, known: known}
+	if c.ZonalShift == settingOn {
+		out.shifts = adapter
+	}
 	if c.Queue != "" {
 		queue, err := sqs.New(ctx, conf, c.Queue)
 		if err != nil {
@@ -243,11 +255,7 @@ func openAWS(ctx context.Context, c AWSConfig, known *catalog.Catalog) (aws, err
 
 // OpenCloud connects to AWS as Run does, for those who need only that. The queue is nil when none is configured.
 func OpenCloud(ctx context.Context, c AWSConfig) (cloud.Cloud, cloud.Classes, cloud.Market, cloud.Queue, error) {
-	bundled, err := catalog.Bundled()
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	a, err := openAWS(ctx, c, bundled)
+	a, err := openAWS(ctx, c, "")
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}

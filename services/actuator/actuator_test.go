@@ -59,6 +59,13 @@ func TestConfig(t *testing.T) {
 		"an unknown field":         {`{"cluster": "c", "etcd": {"endpoint": "e"}}`, "etcd.endpoint: unknown field"},
 		"an overhead of one":       {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "nodes": {"vm_memory_overhead_percent": 1}}`, "nodes.vm_memory_overhead_percent"},
 		"an interval as a number":  {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "intervals": {"poll": 10}}`, "intervals.poll"},
+		"a queue by its address":   {ofAWS(`"queue": "https://sqs.eu-west-1.amazonaws.com/111122223333/q"`), "aws.queue: \"https"},
+		"a region that is none":    {ofAWS(`"region": "eu-west"`), `aws.region: "eu-west": want a region such as eu-west-1`},
+		"a partition of its own":   {ofAWS(`"region": "us-gov-west-1"`), ""},
+		"AWS without a scheme":     {ofAWS(`"endpoint": "localhost:4577"`), "aws.endpoint"},
+		"a range without length":   {ofAWS(`"api": {"service_cidr": "10.0.0.0"}`), "aws.api.service_cidr"},
+		"a major version alone":    {ofAWS(`"api": {"kubernetes_version": "1"}`), "aws.api.kubernetes_version"},
+		"an API without a scheme":  {ofAWS(`"api": {"endpoint": "abc.eks.amazonaws.com"}`), "aws.api.endpoint"},
 		"an outside plain address": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "listen": "0.0.0.0:7500"}`, "listen:"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,4 +88,9 @@ func TestRunSaysWhatItCannotReach(t *testing.T) {
 	if err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "kubeconfig") {
 		t.Errorf("error %v, want one about the kubeconfig", err)
 	}
+}
+
+// ofAWS is a config with these fields of its section aws.
+func ofAWS(fields string) string {
+	return `{"cluster": "c", "etcd": {"endpoints": ["e"]}, "aws": {` + fields + `}}`
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
+	"regexp"
 	"strings"
 	"time"
 
@@ -98,8 +100,19 @@ type AWSConfig struct {
 	Region string `json:"region"`
 	// Endpoint is an address in place of every endpoint of AWS; empty is AWS itself.
 	Endpoint string `json:"endpoint"`
+	// PriceList says whether list prices are asked of AWS: "auto" where the region's partition has a price list, or "off" where
+	// nothing leads to it, as in a network without the internet: then those that come with the program stand in, as estimates.
+	// Empty is "auto".
+	PriceList string `json:"price_list"`
 	// Queue is the name of the SQS queue that notices come by; empty is none.
 	Queue string `json:"queue"`
+	// DryRuns says whether EC2 is asked, by dry runs, whether the launches of a node class are allowed before there are any: "auto"
+	// or "off". Empty is "auto".
+	DryRuns string `json:"dry_runs"`
+	// ZonalShift says whether AWS is asked from which zones the cluster is shifted away, by a zonal shift or an autoshift: "on" or
+	// "off". Where it is, nothing is launched, and nodes are left alone. The cluster must be enabled for zonal shifts, and the
+	// actuator allowed arc-zonal-shift:GetManagedResource. Empty is "off".
+	ZonalShift string `json:"zonal_shift"`
 	// API is what nodes need to join; what is left empty is asked of EKS.
 	API APIConfig `json:"api"`
 
@@ -146,7 +159,8 @@ type IntervalsConfig struct {
 	Templates boot.Duration `json:"templates"`
 	// Orphans is how long instances have no claim before they are ended; zero is 1m.
 	Orphans boot.Duration `json:"orphans"`
-	// Shortage is how long EC2's "no capacity" is believed; zero is 3m.
+	// Shortage is how long EC2's "no capacity" is believed the first time; each time in a row for twice as long, 30m at
+	// most. Zero is 3m.
 	Shortage boot.Duration `json:"shortage"`
 	// History is how long ended claims are remembered, 15m at least; zero is 1h.
 	History boot.Duration `json:"history"`
@@ -159,6 +173,10 @@ type DisruptionConfig struct {
 	// InitializationTimeout is how long a node that has joined the cluster may take to become Initialized, before it is
 	// given up: zero is 30m, the least is 1m.
 	InitializationTimeout boot.Duration `json:"initialization_timeout"`
+	// RebalanceRecommendations says what becomes of a node whose spot instance EC2 thinks to take back: "tell" writes an event,
+	// and "drain" drains it as well, once its pods have another node to go to. EC2 recommends so far more often than it takes
+	// instances back. Empty is "tell".
+	RebalanceRecommendations string `json:"rebalance_recommendations"`
 }
 
 // ConcurrencyConfig is how much goes on at once. Zero is the default.
@@ -169,11 +187,15 @@ type ConcurrencyConfig struct {
 	Evictions int `json:"evictions"`
 }
 
-// The values of Config.Nominations and Config.PodDeletionCosts; the latter has no "on".
+// The values of Config.Nominations, Config.PodDeletionCosts, AWSConfig.PriceList, AWSConfig.DryRuns and AWSConfig.ZonalShift: the
+// first has all, the last no "auto", and the others no "on".
 const (
 	settingAuto = "auto"
 	settingOn   = "on"
 	settingOff  = "off"
+
+	settingTell  = "tell"
+	settingDrain = "drain"
 )
 
 // minHistory is longer than a plan can live, so that no plan buys twice.
@@ -196,6 +218,46 @@ func (c Config) Validate() error {
 		errs = append(errs, config.Errorf("pod_deletion_costs", "%q: want %s or %s", c.PodDeletionCosts, settingAuto, settingOff))
 	}
 	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (c AWSConfig) Validate() error {
+	var errs []error
+	for _, s := range []struct{ key, value string }{{"price_list", c.PriceList}, {"dry_runs", c.DryRuns}} {
+		switch s.value {
+		case "", settingAuto, settingOff:
+		default:
+			errs = append(errs, config.Errorf(s.key, "%q: want %s or %s", s.value, settingAuto, settingOff))
+		}
+	}
+	switch c.ZonalShift {
+	case "", settingOn, settingOff:
+	default:
+		errs = append(errs, config.Errorf("zonal_shift", "%q: want %s or %s", c.ZonalShift, settingOn, settingOff))
+	}
+	return errors.Join(append(errs,
+		matches("region", c.Region, `[a-z]+(-[a-z]+)+-[0-9]+`, "a region such as eu-west-1"),
+		matches("endpoint", c.Endpoint, `https?://.+`, "a URL such as http://127.0.0.1:4577"),
+		matches("queue", c.Queue, `[A-Za-z0-9_-]{1,80}`, "the queue's name, the last part of its URL or ARN"))...)
+}
+
+// Validate implements config.Validator.
+func (c APIConfig) Validate() error {
+	var errs []error
+	if _, err := netip.ParsePrefix(c.ServiceCIDR); c.ServiceCIDR != "" && err != nil {
+		errs = append(errs, config.Errorf("service_cidr", "%q: want a range such as 172.20.0.0/16", c.ServiceCIDR))
+	}
+	return errors.Join(append(errs,
+		matches("endpoint", c.Endpoint, `https?://.+`, "a URL such as https://ABC.gr7.eu-west-1.eks.amazonaws.com"),
+		matches("kubernetes_version", c.KubernetesVersion, `[0-9]+\.[0-9]+`, "major.minor, such as 1.33"))...)
+}
+
+// matches refuses a text that is set and of another form.
+func matches(field, text, form, want string) error {
+	if text == "" || regexp.MustCompile("^("+form+")$").MatchString(text) {
+		return nil
+	}
+	return config.Errorf(field, "%q: want %s", text, want)
 }
 
 // Validate implements config.Validator.
@@ -265,7 +327,13 @@ func (c ConcurrencyConfig) Validate() error {
 
 // Validate implements config.Validator.
 func (c DisruptionConfig) Validate() error {
-	return positive("initialization_timeout", c.InitializationTimeout, time.Minute)
+	err := positive("initialization_timeout", c.InitializationTimeout, time.Minute)
+	switch c.RebalanceRecommendations {
+	case "", settingTell, settingDrain:
+		return err
+	default:
+		return errors.Join(err, config.Errorf("rebalance_recommendations", "%q: want %s or %s", c.RebalanceRecommendations, settingTell, settingDrain))
+	}
 }
 
 // positive refuses durations that are set and too short.

@@ -1,5 +1,6 @@
-// Package apply checks a plan against what is true now, decision by decision. It is where the actuator trusts no one:
-// everything that a plan takes for granted is looked up again.
+// Package apply checks a plan against what is true now, decision by decision, before anything of it is done; it does
+// nothing itself, whatever its name says. It is where the actuator trusts no one: everything that a plan takes for
+// granted is looked up again.
 //
 // It is pure: it stores nothing and launches nothing, and must know neither protobuf nor etcd nor AWS. What it accepts
 // it returns as groups, each to be stored whole or not at all.
@@ -51,6 +52,8 @@ type State struct {
 	Offerings   map[OfferingKey]Offering
 	// MarketKnown says that Offerings are all that EC2 sells, so that what is not among them is not sold.
 	MarketKnown bool
+	// ShiftedZones are the zones that the cluster is shifted away from.
+	ShiftedZones map[string]bool
 	// Nodes are the claims' nodes.
 	Nodes map[model.ClaimID]cluster.Node
 	// Instances are the claims' instances, as far as EC2 shows them.
@@ -66,6 +69,8 @@ type Class struct {
 	ZoneIDs map[string]string
 	// Shapes are by instance type.
 	Shapes map[model.TypeName]Shape
+	// Short are the offerings that its placement group had none of lately, and until when that is believed.
+	Short map[OfferingKey]time.Time
 	// Subnets and SecurityGroups are the ids of those that it launches into, sorted.
 	Subnets, SecurityGroups []string
 }
@@ -81,6 +86,8 @@ type OfferingKey struct {
 	InstanceType model.TypeName
 	Zone         string
 	CapacityType model.CapacityType
+	// ReservationID is "" unless the capacity type is Reserved.
+	ReservationID string
 }
 
 // Offering is what an offering costs now, and until when there is none.
@@ -88,6 +95,10 @@ type Offering struct {
 	Price            int64 // micro-dollars per hour
 	Estimated        bool
 	UnavailableUntil time.Time
+	// Full says that it is of a reservation that has no room.
+	Full bool
+	// Tries is how many claims that can be launched as nothing else may try it at once, because there was none lately; 0 is any.
+	Tries int
 }
 
 // Group is what has to be stored together: claims that are new or changed, and the disruption that ties them.
@@ -139,7 +150,7 @@ func Verify(p model.Plan, s State) Outcome {
 	for _, d := range disruptions {
 		v.disruption(d, claims)
 	}
-	v.strays(claims)
+	v.rejectStrays(claims)
 	return v.outcome()
 }
 
@@ -212,14 +223,14 @@ func (v *verifier) sorted() ([]model.NodeClaim, []model.Disruption) {
 	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d model.Disruption) bool { return twice(string(d.ID)) })
 	slices.SortFunc(claims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(disruptions, func(a, b model.Disruption) int {
-		return cmp.Or(cmp.Compare(turn(a.Reason), turn(b.Reason)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(turnOf(a.Reason), turnOf(b.Reason)), cmp.Compare(a.ID, b.ID))
 	})
 	return claims, disruptions
 }
 
-// turn is the place of a reason in the order in which planners decide. Budgets for one reason count nodes that go for
+// turnOf is the place of a reason in the order in which planners decide. Budgets for one reason count nodes that go for
 // another: in any other order, what a planner may decide could be refused.
-func turn(r model.DisruptionReason) int {
+func turnOf(r model.DisruptionReason) int {
 	return slices.Index([]model.DisruptionReason{
 		model.ReasonUnhealthy, model.ReasonSurplus, model.ReasonEmpty, model.ReasonExpired, model.ReasonDrifted,
 		model.ReasonUnderutilized,
@@ -229,7 +240,7 @@ func turn(r model.DisruptionReason) int {
 // standalone checks a claim that stands alone.
 func (v *verifier) standalone(w model.NodeClaim) {
 	if _, known := v.state.Claims[w.ID]; known {
-		v.again(string(w.ID))
+		v.acceptAgain(string(w.ID))
 		return
 	}
 	claim, reason := v.claim(w, v.tally) // counts nothing that it rejects
@@ -241,8 +252,8 @@ func (v *verifier) standalone(w model.NodeClaim) {
 	v.verdicts[string(w.ID)] = model.Verdict{Decision: string(w.ID), Accepted: true}
 }
 
-// strays rejects claims that name a disruption that is not in the plan.
-func (v *verifier) strays(claims []model.NodeClaim) {
+// rejectStrays rejects claims that name a disruption that is not in the plan.
+func (v *verifier) rejectStrays(claims []model.NodeClaim) {
 	for _, w := range claims {
 		if _, ok := v.verdicts[string(w.ID)]; !ok {
 			v.reject(string(w.ID), model.CodeInvalid, "disruption",
@@ -251,7 +262,8 @@ func (v *verifier) strays(claims []model.NodeClaim) {
 	}
 }
 
-func (v *verifier) again(id string) {
+// acceptAgain answers a decision that was accepted before, and changes nothing.
+func (v *verifier) acceptAgain(id string) {
 	v.verdicts[id] = model.Verdict{Decision: id, Accepted: true, Reason: model.Reason{
 		Code: model.CodeAlreadyAccepted, Message: "accepted before; nothing was changed", Subject: id,
 	}}

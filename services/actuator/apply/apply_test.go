@@ -57,7 +57,7 @@ func state() State {
 	}
 	for name, price := range map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000, "r5.large": 126_000} {
 		for _, zone := range []string{"a", "b", "c"} {
-			s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand}] = Offering{Price: price}
+			s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = Offering{Price: price}
 		}
 	}
 	return s
@@ -244,7 +244,7 @@ func editNode(s *State, f func(*cluster.Node)) {
 }
 
 func reprice(s *State, name, zone string, o Offering) {
-	s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand}] = o
+	s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = o
 }
 
 func limits(s *State, resource string, value int64) {

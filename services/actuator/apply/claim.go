@@ -57,6 +57,7 @@ func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason)
 	if len(kept) == 0 {
 		return model.Claim{}, reason
 	}
+	t.try(v.state, kept)
 	c := v.newClaim(w, pool, class, kept)
 	if n := store.ClaimBytes(c); n > maxClaimBytes {
 		return fail(model.CodeInvalid, "the claim takes %d bytes: at most %d; name fewer pods or offerings", n, maxClaimBytes)
@@ -170,7 +171,20 @@ func (v *verifier) offerings(w model.NodeClaim, pool cluster.Pool, class Class, 
 			first = reason
 		}
 	}
-	return kept, first
+	if !probes(v.state, kept) {
+		return kept, first
+	}
+	left := slices.DeleteFunc(kept, func(o model.RankedOffering) bool {
+		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
+		return t.tried[key] >= v.state.Offerings[key].Tries
+	})
+	if len(left) == 0 && first == (model.Reason{}) {
+		first = model.Reason{
+			Code: model.CodeNoOffering, Subject: "nodeclaim/" + string(w.ID),
+			Message: "EC2 had none of its offerings lately, and other claims try whether it has again",
+		}
+	}
+	return left, first
 }
 
 // demands are what a claim and its pool require of labels.
@@ -196,12 +210,25 @@ func (v *verifier) offering(w model.NodeClaim, o model.RankedOffering, by place,
 	if !ok {
 		return fail(model.CodeNoOffering, "class %q has no subnet there", w.NodeClass)
 	}
-	now, ok := v.state.Offerings[OfferingKey{o.InstanceType, o.Zone, o.CapacityType}]
+	key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
+	now, ok := v.state.Offerings[key]
 	if !ok {
 		return fail(model.CodeNoOffering, "EC2 does not sell it")
 	}
+	if o.ReservationID != "" && !slices.Contains(class.Reservations, o.ReservationID) {
+		return fail(model.CodeNoOffering, "class %q does not select the reservation %s", w.NodeClass, o.ReservationID)
+	}
+	if now.Full {
+		return fail(model.CodeNoOffering, "the reservation %s has no room", o.ReservationID)
+	}
+	if v.state.ShiftedZones[o.Zone] {
+		return fail(model.CodeNoOffering, "the cluster is shifted away from the zone")
+	}
 	if v.state.Now.Before(now.UnavailableUntil) {
 		return fail(model.CodeNoOffering, "EC2 had none lately; worth a try at %s", now.UnavailableUntil.UTC().Format(time.RFC3339))
+	}
+	if until := class.Short[key]; v.state.Now.Before(until) {
+		return fail(model.CodeNoOffering, "the placement group had none lately; worth a try at %s", until.UTC().Format(time.RFC3339))
 	}
 	has := offeringLabels(v.state.Region, o, zoneID, pool, shape)
 	if problem := violated(has, asked); problem != "" {
@@ -242,6 +269,9 @@ func offeringLabels(region string, o model.RankedOffering, zoneID string, pool c
 	}
 	has[labels.Zone] = o.Zone
 	has[labels.CapacityType] = o.CapacityType.String()
+	if o.ReservationID != "" {
+		has[labels.CapacityReservationID] = o.ReservationID
+	}
 	has[labels.NodePool] = string(pool.Name)
 	has[labels.NodeClass] = string(pool.NodeClass)
 	if region != "" {

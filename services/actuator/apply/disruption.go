@@ -15,9 +15,9 @@ import (
 func (v *verifier) disruption(d model.Disruption, claims []model.NodeClaim) {
 	members := replacementsOf(d, claims)
 	if _, known := v.state.Disruptions[d.ID]; known {
-		v.again(string(d.ID))
+		v.acceptAgain(string(d.ID))
 		for _, w := range members {
-			v.again(string(w.ID))
+			v.acceptAgain(string(w.ID))
 		}
 		return
 	}
@@ -246,7 +246,7 @@ func (v *verifier) candidate(id model.ClaimID, d model.Disruption, t tally) (mod
 	if n.Terminating {
 		return fail(model.CodeAlreadyDisrupted, "node %s is being deleted", n.Name)
 	}
-	reason := v.why(c, n, d)
+	reason := v.reasonHolds(c, n, d)
 	return c, reason
 }
 
@@ -288,11 +288,15 @@ func (v *verifier) taken(id model.ClaimID) bool {
 // Bounded says that pods can't delay the claim's drain for ever: it has a termination grace period.
 func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
 
-// why checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy node goes in spite
+// reasonHolds checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy node goes in spite
 // of all protection, and so does one that has expired where its drain is bounded.
-func (v *verifier) why(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
+func (v *verifier) reasonHolds(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
 	fail := func(code model.Code, format string, args ...any) model.Reason {
 		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + string(n.Name)}
+	}
+	if r := rules.ZoneShifted(c.Zone, v.state.ShiftedZones); !r.OK() {
+		r.Subject = "node/" + string(n.Name)
+		return r
 	}
 	overdue := false
 	switch d.Reason {
@@ -305,7 +309,7 @@ func (v *verifier) why(c model.Claim, n cluster.Node, d model.Disruption) model.
 			return fail(model.CodeInvalid, "claim %s has not expired", c.ID)
 		}
 	case model.ReasonEmpty:
-		if pods := lifecycle.Leaving(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
+		if pods := lifecycle.LeavingPods(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
 			return fail(model.CodeStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
 		}
 	case model.ReasonDrifted:

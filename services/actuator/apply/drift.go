@@ -41,7 +41,7 @@ func Drift(c model.Claim, p Present) model.Reason {
 			return ok
 		}
 		f.Sold = func(t model.TypeName, zone string, capacity model.CapacityType) bool {
-			_, ok := p.Offerings[OfferingKey{t, zone, capacity}]
+			_, ok := p.Offerings[OfferingKey{t, zone, capacity, ""}]
 			return ok
 		}
 	}

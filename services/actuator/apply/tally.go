@@ -15,6 +15,8 @@ type tally struct {
 	served      map[model.PodID]model.ClaimID // pods of claims that this plan was granted
 	// staying are the claims of each pool that nothing takes away, those that this plan was granted included.
 	staying map[model.PoolName]int64
+	// tried are offerings that were short lately, and how many claims try each now that may be nothing else.
+	tried map[OfferingKey]int
 }
 
 // amounts are quantities by resource.
@@ -28,10 +30,14 @@ func newTally(s State) tally {
 		nodes:      map[model.PoolName]int{},
 		served:     map[model.PodID]model.ClaimID{},
 		staying:    map[model.PoolName]int64{},
+		tried:      map[OfferingKey]int{},
 	}
 	for id, c := range s.Claims {
 		if c.State.Ended() {
 			continue
+		}
+		if c.State <= model.ClaimLaunching {
+			t.try(s, c.Offerings)
 		}
 		t.use(c.NodePool, claimCapacity(c, s.Classes[c.NodeClass]))
 		if serves(c) && c.Disruption == "" {
@@ -47,6 +53,26 @@ func newTally(s State) tally {
 		}
 	}
 	return t
+}
+
+// probes says that all of the offerings were short lately.
+func probes(s State, offerings []model.RankedOffering) bool {
+	for _, o := range offerings {
+		if s.Offerings[OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}].Tries == 0 {
+			return false
+		}
+	}
+	return len(offerings) > 0
+}
+
+// try notes what a claim tries that can be launched as nothing else.
+func (t tally) try(s State, offerings []model.RankedOffering) {
+	if !probes(s, offerings) {
+		return
+	}
+	for _, o := range offerings {
+		t.tried[OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}]++
+	}
 }
 
 // disrupt counts a claim that is being taken away, once.
@@ -67,7 +93,7 @@ func (t tally) clone() tally {
 	}
 	return tally{
 		used: used, disrupting: maps.Clone(t.disrupting), down: maps.Clone(t.down), nodes: t.nodes, served: maps.Clone(t.served),
-		staying: maps.Clone(t.staying),
+		staying: maps.Clone(t.staying), tried: maps.Clone(t.tried),
 	}
 }
 

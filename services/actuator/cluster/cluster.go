@@ -101,7 +101,8 @@ type Pod struct {
 	Daemon, Mirror, Critical, Finished bool
 	// ToleratesDisrupted pods tolerate the taint of a draining node, and stay there.
 	ToleratesDisrupted bool
-	// DoNotDisrupt pods are not evicted before the drain's deadline. Until is when that ends; zero means never.
+	// DoNotDisrupt pods are not evicted before the drain's deadline, or before DoNotDisruptUntil where that comes first; zero
+	// means that it never does.
 	DoNotDisrupt      bool
 	DoNotDisruptUntil time.Time
 	Owned             bool      // a controller will make it again
@@ -122,11 +123,13 @@ type Pool struct {
 	Terminating bool
 }
 
-// Class is an EC2NodeClass. Invalid says why its spec can't be used; then Spec holds only the name.
+// Class is an EC2NodeClass. Invalid says why its spec can't be used, and InvalidWhy the same as the reason of a condition;
+// then Spec holds only the name.
 type Class struct {
 	Spec        cloud.ClassSpec
 	Terminating bool
 	Invalid     model.Reason
+	InvalidWhy  string
 }
 
 // NodeChange is what a node should be brought to.
@@ -197,7 +200,12 @@ type ClassStatus struct {
 	Name       model.NodeClassName
 	Generation int64
 	Hash       string
-	Class      cloud.Class
+	// Class is what was found for Generation; where Resolved is not set, that is not known yet.
+	Class    cloud.Class
+	Resolved bool
+	// Invalid is what is wrong with the spec itself, and InvalidWhy the same as the reason of a condition; zero when nothing is.
+	Invalid    model.Reason
+	InvalidWhy string
 	NotReady   model.Reason
 }
 

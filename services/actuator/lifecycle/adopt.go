@@ -10,7 +10,7 @@ import (
 // none any more; then what may be left of the claim is cleaned up. Leaving says that its node was being emptied by choice, for a
 // disruption that nothing is known of now: such a node opens again. When the user has deleted the object, it says so again.
 func Adopt(c model.Claim, i *Instance, leaving bool, now time.Time) model.Claim {
-	c.Attempt = 1                 // as whoever launched it made at least one
+	c.Attempt = 1                 // it was launched, so there was at least one
 	c.Drifted = model.Reason{}    // which is looked at again
 	c.DrainDeadline = time.Time{} // which the drain sets again
 	if i == nil {

@@ -165,9 +165,9 @@ func stuck(p cluster.Pod, now time.Time) bool {
 	return !p.Finished && !p.DeletionTime.IsZero() && !now.Before(p.DeletionTime.Add(stuckAfter))
 }
 
-// Leaving returns the pods, as "namespace/name" and sorted, that a drain of the node moves elsewhere: those that leave
+// LeavingPods returns the pods, as "namespace/name" and sorted, that a drain of the node moves elsewhere: those that leave
 // and are not a DaemonSet's.
-func Leaving(n cluster.Node, now time.Time) []string {
+func LeavingPods(n cluster.Node, now time.Time) []string {
 	var pods []string
 	for _, p := range n.Pods {
 		if !p.Daemon && leaves(p, now) {

@@ -136,7 +136,7 @@ func TestLeaving(t *testing.T) {
 	n := cluster.Node{Pods: []cluster.Pod{
 		p("z", nil), p("a", nil), p("ds", func(x *cluster.Pod) { x.Daemon = true }), p("done", func(x *cluster.Pod) { x.Finished = true }),
 	}}
-	if d := cmp.Diff([]string{"d/a", "d/z"}, Leaving(n, at(0))); d != "" {
+	if d := cmp.Diff([]string{"d/a", "d/z"}, LeavingPods(n, at(0))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -38,8 +38,13 @@ type Seen struct {
 	Released bool
 	// Notices are about the claim's instance, sorted by id.
 	Notices []*model.Notice
+	// DrainRebalanced says that a recommendation to replace the instance is reason enough to drain its node.
+	DrainRebalanced bool
 	// Blocked are pods whose last eviction was refused, with the words.
 	Blocked map[string]string
+	// ReservationDrains is from when the node must go because EC2 takes back what it was launched into, which it does at
+	// ReservationEnds; zero for never.
+	ReservationDrains, ReservationEnds time.Time
 	// Places are those of all claims, for the pods of an interrupted node; it is called for such nodes only.
 	Places func() *Places
 	// InitializationTimeout is how long the node may take to become Initialized.
@@ -184,8 +189,15 @@ func drainEvents(c model.Claim, s Seen, now time.Time) (events []Event, wake tim
 	if (s.Deleted || (s.Node != nil && s.Node.Terminating)) && c.State < model.ClaimDraining {
 		events = append(events, Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted})
 	}
+	switch {
+	case s.ReservationEnds.IsZero() || c.State < model.ClaimLaunched:
+	case now.Before(s.ReservationDrains):
+		wake = s.ReservationDrains
+	default:
+		events = append(events, Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted, Deadline: s.ReservationEnds.Add(-noticeMargin)})
+	}
 	for _, n := range s.Notices {
-		if !interrupts(*n) {
+		if !Interrupts(*n) && (!s.DrainRebalanced || n.Kind != model.NoticeRebalanceRecommendation) {
 			continue
 		}
 		if due := n.StartTime.Add(-MaintenanceLead); now.Before(due) {
@@ -208,13 +220,13 @@ func noticeDeadline(n model.Notice, now time.Time) time.Time {
 	return n.Deadline.Add(-noticeMargin)
 }
 
-// interrupts says that the notice means the end of the node. A rebalance recommendation is only a guess of EC2's.
-func interrupts(n model.Notice) bool {
+// Interrupts says that the notice means the end of the node. A rebalance recommendation is only a guess of EC2's.
+func Interrupts(n model.Notice) bool {
 	switch n.Kind {
 	case model.NoticeSpotInterruption, model.NoticeScheduledChange:
 		return true
 	case model.NoticeStateChange:
-		return n.InstanceState == "stopping" || n.InstanceState == "stopped"
+		return n.InstanceState == "stopping" || n.InstanceState == "stopped" || n.InstanceState == model.StateImpaired
 	default:
 		return false
 	}

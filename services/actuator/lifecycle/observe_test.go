@@ -55,6 +55,8 @@ func TestObservations(t *testing.T) {
 		"so does one in use":                           {state: model.ClaimInitialized, seen: Seen{NodeMissing: at(1)}, want: "NodeAbsent Tick"},
 		"EC2 takes the instance back":                  {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{soon}}, want: "Drain(Interrupted at 12:01:55) Tick"},
 		"also while it drains":                         {state: model.ClaimDraining, seen: Seen{Notices: []*model.Notice{soon}, Node: &node}, want: "Drain(Interrupted at 12:01:55) NodeSeen Tick"},
+		"a block of capacity ends":                     {state: model.ClaimInitialized, seen: Seen{ReservationEnds: at(2)}, want: "Drain(Interrupted at 12:01:55) Tick"},
+		"which is nothing to a claim not yet launched": {state: model.ClaimLaunching, seen: Seen{ReservationEnds: at(2)}, want: "Tick"},
 		"EC2 only recommends to rebalance":             {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeRebalanceRecommendation}}}, want: "Tick"},
 		"an instance is being stopped":                 {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeStateChange, InstanceState: "stopping"}}}, want: "Drain(Interrupted) Tick"},
 		"an instance has begun to run":                 {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeStateChange, InstanceState: "running"}}}, want: "Tick"},

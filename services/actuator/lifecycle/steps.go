@@ -46,6 +46,7 @@ func start(c model.Claim, e Event, now time.Time) Result {
 func attempt(c model.Claim, offerings []model.RankedOffering) Result {
 	c.Attempt++
 	c.Offerings = slices.Clone(offerings)
+	c.Launch, c.LaunchSize = "", 0
 	return does(c, EffectLaunch)
 }
 
@@ -92,11 +93,14 @@ func launch(c model.Claim, e Event, now time.Time) Result {
 }
 
 // LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other launches:
-// what EC2 was not asked for is not late.
-func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration) time.Time {
+// what EC2 was not asked for is not late, nor what it has put off because there are too many calls.
+func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, now time.Time) time.Time {
 	since := c.StateTime
 	if begun.After(since) {
 		since = begun
+	}
+	if c.Failure.Code == model.CodeThrottled {
+		since = now
 	}
 	return since.Add(LaunchTimeout + waited)
 }
@@ -135,11 +139,28 @@ func launchFailed(c model.Claim, e Event, now time.Time) Result {
 		return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 	case FailureLater:
 		c.Failure = e.Reason
+		if c.Failure.Code != model.CodeThrottled && c.Attempt%answersBeforeOther == 0 {
+			return attempt(c, otherCapacityFirst(c.Offerings))
+		}
 		return attempt(c, c.Offerings)
 	case FailureUnspecified, FailureRetry:
 	}
 	c.Failure = e.Reason // shown while it lasts; the next tick tries again
 	return does(c)
+}
+
+// answersBeforeOther is how many answers that nothing was made a claim takes for one capacity type before it tries the next:
+// longer than AWS takes to hear of what was just made.
+const answersBeforeOther = 6
+
+// otherCapacityFirst has what can be had of other capacity types before that of the first.
+func otherCapacityFirst(offerings []model.RankedOffering) []model.RankedOffering {
+	if len(offerings) == 0 {
+		return nil
+	}
+	first := func(o model.RankedOffering) bool { return o.CapacityType == offerings[0].CapacityType }
+	others := slices.DeleteFunc(slices.Clone(offerings), first)
+	return append(others, slices.DeleteFunc(slices.Clone(offerings), func(o model.RankedOffering) bool { return !first(o) })...)
 }
 
 // registrationTimeout gives up an instance that did not become a node.

@@ -1,8 +1,9 @@
-// Package nominate knows where the plans have pods, and says which of them are to be nominated there.
+// Package nominate knows where the plans have pods, and says which of them are to be bound or nominated there, and when a
+// nomination is void.
 //
 // The scheduler places pods as it likes, and a plan that fills nodes to the brim comes true only where it places them as
 // planned. A nomination to a node is heeded once the node is open; one to a node that is not there yet does nothing. So a
-// node's pods are nominated right before it opens, and a pod whose node never comes was never nominated to it.
+// node's pods are bound or nominated right before it opens, and a pod whose node never comes was never nominated to it.
 //
 // It decides only: it must never know an API server, and has no clock. Start reading at Expected.
 package nominate

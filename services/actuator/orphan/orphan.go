@@ -46,10 +46,10 @@ type Verdict struct {
 func Judge(w World, since map[string]time.Time) Verdict {
 	var v Verdict
 	for _, i := range w.Instances {
-		if !i.State.Alive() || i.Claim == "" || w.owned(i) {
+		if !i.State.Alive() || i.Claim == "" && i.Launch == "" || w.owned(i) {
 			continue
 		}
-		if w.Claims[i.Claim] == nil && w.Mirrored(i.Claim) {
+		if w.Claims[i.Claim] == nil && i.Claim != "" && w.Mirrored(i.Claim) {
 			v.Lost = append(v.Lost, i)
 			continue
 		}

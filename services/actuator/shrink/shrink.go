@@ -49,7 +49,7 @@ func (o *Order) Due(on func(model.NodeName) []cluster.Replica, most int) (due []
 	for range o.nodes {
 		node := o.nodes[o.at]
 		for _, r := range on(node) {
-			if !rules.CostDue(r.DeletionCost, o.costs[node]) {
+			if !rules.DeletionCostDue(r.DeletionCost, o.costs[node]) {
 				continue
 			}
 			if len(due) == most {

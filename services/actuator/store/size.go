@@ -4,15 +4,15 @@ import "github.com/kerf-dev/kerf/services/core/model"
 
 // MaxBytes is about how much one Batch should hold, as ClaimBytes and DisruptionBytes count. It is below what etcd takes
 // in one request, 1.5 MiB unless its operator says otherwise: a batch that etcd refuses would be tried again for ever.
-const MaxBytes = 5 << 18
+const MaxBytes = 5 << 18 // 1.25 MiB
 
-// Each is what an object takes beside its lists, and what an entry of a list takes beside its text; both from above.
+// At most so much an object takes beside its lists, and an entry of a list beside its text.
 const (
 	bytesEach  = 1 << 10
 	bytesEntry = 16
 )
 
-// ClaimBytes is about how many bytes a claim takes, from above.
+// ClaimBytes is about how many bytes a claim takes at most.
 func ClaimBytes(c model.Claim) int {
 	n := bytesEach + len(c.Failure.Message) + len(c.Failure.Remedy) + len(c.Drifted.Message) + texts(c.Pods)
 	for _, o := range c.Offerings {
@@ -39,7 +39,7 @@ func ClaimBytes(c model.Claim) int {
 	return n
 }
 
-// DisruptionBytes is about how many bytes a disruption takes, from above.
+// DisruptionBytes is about how many bytes a disruption takes at most.
 func DisruptionBytes(d model.DisruptionRecord) int {
 	n := bytesEach + texts(d.Pods)
 	for _, w := range d.Workloads {

@@ -27,6 +27,7 @@ type Memory struct {
 	disruptions map[model.DisruptionID]model.DisruptionRecord
 	notices     map[string]model.Notice
 	shortages   map[string]model.Shortage
+	facts       map[string][]byte
 	born        time.Time
 	line        []*candidate
 }
@@ -51,11 +52,34 @@ func New() *Memory {
 	return &Memory{
 		claims: map[model.ClaimID]model.Claim{}, created: map[model.ClaimID]store.Revision{},
 		disruptions: map[model.DisruptionID]model.DisruptionRecord{}, notices: map[string]model.Notice{}, shortages: map[string]model.Shortage{},
+		facts: map[string][]byte{},
 	}
 }
 
 // Prepare implements store.Store.
 func (m *Memory) Prepare(context.Context) error { return nil }
+
+// Remember implements store.Store.
+func (m *Memory) Remember(_ context.Context, fence store.Fence, name string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(data) > maxBytes {
+		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, len(data), maxBytes)
+	}
+	if len(m.line) == 0 || m.line[0].fence != fence {
+		return fmt.Errorf("remember: %w", store.ErrFenced)
+	}
+	m.revision++
+	m.facts[name] = slices.Clone(data)
+	return nil
+}
+
+// Recall implements store.Store.
+func (m *Memory) Recall(_ context.Context, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.facts[name]), nil
+}
 
 // Load implements store.Store.
 func (m *Memory) Load(context.Context) (store.Contents, error) {

@@ -36,6 +36,7 @@ func Suite(t *testing.T, open func(*testing.T) (a, b Backend)) {
 		"a leader that resigned writes nothing any more":         fencedAfterResign,
 		"the next candidate leads with a larger fence":           succession,
 		"a candidate that gives up leaves the line":              givingUp,
+		"a fact is kept until another takes its place":           facts,
 		"resigning twice is harmless":                            resignTwice,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +132,34 @@ func roundTrip(t *testing.T, a, b Backend) {
 	}
 	if d := cmp.Diff(want, contents(t, b)); d != "" {
 		t.Fatalf("loaded is not what was committed (-want +got):\n%s", d)
+	}
+}
+
+func facts(t *testing.T, a, b Backend) {
+	t.Helper()
+	ctx := context.Background()
+	if got, err := b.Recall(ctx, "x"); got != nil || err != nil {
+		t.Errorf("of nothing it recalls %q, %v", got, err)
+	}
+	term := lead(t, a, "a")
+	for _, data := range []string{"one", "two"} {
+		if err := a.Remember(ctx, term.Fence, "x", []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Recall(ctx, "x"); string(got) != data || err != nil {
+			t.Errorf("it recalls %q, %v, want %q", got, err, data)
+		}
+	}
+	if err := a.Remember(ctx, term.Fence, "x", make([]byte, 4<<20)); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("4 MiB: %v, want that it is too large", err)
+	}
+	stale := term.Fence
+	stale.Revision--
+	if err := a.Remember(ctx, stale, "x", []byte("three")); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("a former leader's: %v, want that it is fenced", err)
+	}
+	if n := len(contents(t, b).Claims); n != 0 {
+		t.Errorf("%d claims", n)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 func testPolicy(t *testing.T, w World) {
@@ -122,12 +123,16 @@ func testClassStatus(t *testing.T, w World) {
 	w.apply(t, classManifest)
 	w.until(t, "the class", func(s cluster.State) bool { return classOf(s, w.Name) != nil })
 	status := cluster.ClassStatus{
-		Name: model.NodeClassName(w.Name), Generation: 1, Hash: "h1",
+		Name: model.NodeClassName(w.Name), Generation: 1, Hash: "h1", Resolved: true,
 		Class: cloud.Class{
 			Name: model.NodeClassName(w.Name), InstanceProfile: "profile-1", Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}},
 			SecurityGroups: []cloud.SecurityGroup{{ID: "sg-1", Name: "nodes"}},
 			Images: []cloud.Image{{
-				ID: "ami-1", Name: "al2023", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}},
+				ID: "ami-1", Name: "al2023", Deprecated: true, Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}},
+			}},
+			Reservations: []cloud.Reservation{{
+				ID: "cr-1", OwnerID: "123456789012", InstanceType: "p5.48xlarge", Zone: "us-east-1a", MatchesLaunches: "targeted",
+				Block: true, Expiring: true, EndTime: time.Unix(60, 0),
 			}},
 		},
 	}
@@ -138,17 +143,33 @@ func testClassStatus(t *testing.T, w World) {
 	want := map[string]any{
 		"subnets":        []any{map[string]any{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az1"}},
 		"securityGroups": []any{map[string]any{"id": "sg-1", "name": "nodes"}},
-		"amis": []any{map[string]any{"id": "ami-1", "name": "al2023", "requirements": []any{
+		"amis": []any{map[string]any{"id": "ami-1", "name": "al2023", "deprecated": true, "requirements": []any{
 			map[string]any{"key": "kubernetes.io/arch", "operator": "In", "values": []any{"amd64"}},
 		}}},
 		"instanceProfile": "profile-1",
+		"capacityReservations": []any{map[string]any{
+			"id": "cr-1", "ownerID": "123456789012", "instanceType": "p5.48xlarge", "availabilityZone": "us-east-1a", "endTime": "1970-01-01T00:01:00Z",
+			"instanceMatchCriteria": "targeted", "reservationType": "capacity-block", "state": "expiring",
+		}},
 	}
 	for name, v := range want {
 		if d := cmp.Diff(v, field(o, "status", name)); d != "" {
 			t.Errorf("status.%s: %s", name, d)
 		}
 	}
-	if c := conditionOf(t, o, "Ready"); c.status != "True" {
+	for _, kind := range append(awsv1.Dependencies(), awsv1.ConditionReady) {
+		if c := conditionOf(t, o, kind); c.status != "True" {
+			t.Errorf("%s is %+v", kind, c)
+		}
+	}
+	status.Class.Found(cloud.Finding{Condition: awsv1.ConditionSubnetsReady, Reason: awsv1.ReasonSubnetsNotFound, Message: "no subnet matches tag a=b"})
+	status.NotReady = status.Class.NotReady
+	w.publish(t, cluster.Publication{Classes: []cluster.ClassStatus{status}})
+	o = w.object(t, "EC2NodeClass", w.Name)
+	if c := conditionOf(t, o, awsv1.ConditionSubnetsReady); c.status != "False" || c.reason != awsv1.ReasonSubnetsNotFound {
+		t.Errorf("%s is %+v", awsv1.ConditionSubnetsReady, c)
+	}
+	if c := conditionOf(t, o, awsv1.ConditionReady); c.status != "False" {
 		t.Errorf("Ready is %+v", c)
 	}
 

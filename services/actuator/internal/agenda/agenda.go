@@ -1,5 +1,6 @@
 // Package agenda holds what the parts of the actuator's loop tell each other about passes: the time of the present one,
-// when the next one must be, and whether it has something new to show. Start reading at Agenda.
+// when the next one must be, and whether it has something new to show. It must never know what a pass
+// does. Start reading at Agenda.
 package agenda
 
 import "time"

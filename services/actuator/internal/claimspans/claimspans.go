@@ -1,5 +1,5 @@
-// Package claimspans makes the spans of claims' lives, below those of the plans that asked for them, and the log lines that belong to
-// them. Start reading at Phases, then Came.
+// Package claimspans makes the spans of claims' lives, below those of the plans that asked for them, and the log lines that
+// belong to them. It must never change a claim. Start reading at Phases, then Came.
 package claimspans
 
 import (

@@ -1,6 +1,6 @@
 // Package etcd implements the store port on etcd: one key per object under /kerf/<cluster>/, protobuf values, and a
-// transaction that compares the leader's key in every write. election.go decides who leads; embed.go runs an etcd inside
-// this process for one machine.
+// transaction that compares the leader's key in every write. election.go decides who leads; kept.go
+// keeps what was read, so that the next Load is quick. An etcd for one machine is package embedded.
 //
 // It must never know what a claim means. Start at Open, then Commit.
 package etcd

@@ -2,7 +2,8 @@
 // something asks the store first. A process that was paused, and whose successor has decided otherwise meanwhile, is stopped
 // by it though it has nothing to write.
 //
-// It must never know what a call is for. What is only read is not asked about.
+// It must never know what a call is for. What is only read is not asked about. Start reading at Leads, then
+// Cloud.
 package fenced
 
 import (
@@ -34,12 +35,17 @@ type fencedCloud struct {
 }
 
 // Launch implements cloud.Cloud.
-func (f fencedCloud) Launch(ctx context.Context, r cloud.Request) (got cloud.Instance, err error) {
+func (f fencedCloud) Launch(ctx context.Context, r cloud.Request) (got []cloud.Instance, err error) {
 	err = f.leads.first(ctx, func() (err error) {
 		got, err = f.Cloud.Launch(ctx, r)
 		return err
 	})
 	return got, err
+}
+
+// Tag implements cloud.Cloud.
+func (f fencedCloud) Tag(ctx context.Context, i cloud.Instance) error {
+	return f.leads.first(ctx, func() error { return f.Cloud.Tag(ctx, i) })
 }
 
 // Terminate implements cloud.Cloud.

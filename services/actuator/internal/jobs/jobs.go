@@ -25,12 +25,18 @@ const (
 	Kube
 	// Open is of nodes that open, which wait for their pods.
 	Open
+	// End is of instances that end: nothing else keeps them waiting.
+	End
+	// Tag is of instances that are given tags.
+	Tag
 )
 
 const (
 	kubeWorkers  = 20
 	openWorkers  = 500
 	otherWorkers = 10
+	endWorkers   = 500 // they share calls
+	tagWorkers   = 4
 	// Timeout bounds one piece of work: a connection that hangs must not hang what it was for.
 	Timeout = 2 * time.Minute
 	// memory is how long a piece of work is remembered after it might have been repeated.
@@ -94,7 +100,7 @@ type task struct {
 // New makes a pool that launches and evicts that much at once. It asks the agenda for passes when paused work may go on.
 func New(a *agenda.Agenda, launches, evictions int) *Pool {
 	slots := map[Kind]chan struct{}{}
-	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers} {
+	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers, End: endWorkers, Tag: tagWorkers} {
 		slots[kind] = make(chan struct{}, n)
 	}
 	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func()), lines: map[string]*line{}}
@@ -199,9 +205,9 @@ func (p *Pool) Results() <-chan func() { return p.results }
 // Wait waits for the workers to end. Their contexts must have ended.
 func (p *Pool) Wait() { p.workers.Wait() }
 
-// Inherit lets work under a new key wait as long as a repetition of the old one would.
+// Inherit lets work under a new key, if it is new, wait as long as a repetition of the old one would.
 func (p *Pool) Inherit(key, from string) {
-	if t := p.tasks[from]; t != nil {
+	if t := p.tasks[from]; t != nil && p.tasks[key] == nil {
 		p.tasks[key] = &task{fails: t.fails, notYet: t.notYet}
 	}
 }

@@ -249,12 +249,12 @@ func (k *Kube) signal() {
 
 // Run feeds the caches until ctx ends. It starts the informers' goroutines, and they stop with ctx.
 func (k *Kube) Run(ctx context.Context) error {
-	synced := make([]cache.InformerSynced, 0, len(k.informers))
+	synced := make([]kubeclient.Synced, 0, len(k.informers))
 	for _, i := range k.informers {
 		go i.informer.RunWithContext(ctx)
-		synced = append(synced, i.informer.HasSynced)
+		synced = append(synced, kubeclient.Synced{Resource: i.name, Has: i.informer.HasSynced})
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+	if !kubeclient.WaitForSync(ctx, k.log, synced) {
 		return nil
 	}
 	k.signal() // caches of an empty cluster fill without an event

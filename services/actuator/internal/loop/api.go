@@ -190,7 +190,8 @@ func (t *term) state() apply.State {
 	s := apply.State{
 		Now: t.agenda.Now(), Revision: t.registry.Revision(), Region: t.cfg.Region, Created: t.registry.Created,
 		Offerings: t.market.Prices(), MarketKnown: t.market.Known(), Repair: t.cfg.Repair,
-		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
+		ShiftedZones: t.market.ShiftedZones(),
+		Claims:       map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
 		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{},
 		Nodes: map[model.ClaimID]cluster.Node{}, Instances: map[model.ClaimID]rules.Placement{},
 	}
@@ -210,6 +211,7 @@ func (t *term) state() apply.State {
 		s.Pools[p.Name] = p
 	}
 	for name, c := range presentClasses(t.classes) {
+		c.Short = groupShort(t.registry.Shortages, t.classes.Get(name))
 		s.Classes[name] = *c
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,11 +14,11 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
-	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -27,10 +28,10 @@ import (
 type claims struct {
 	region                string
 	initializationTimeout time.Duration
+	drainRebalanced       bool
 
 	begun     time.Time // when this leader did
 	agenda    *agenda.Agenda
-	jobs      *jobs.Pool
 	registry  *registry.Registry
 	cluster   *observed.Cluster
 	instances *observed.Instances
@@ -39,6 +40,8 @@ type claims struct {
 
 	// queue is what happened to each claim since the last pass. A pass empties it.
 	queue map[model.ClaimID][]lifecycle.Event
+	// waited is how long a claim's launch has waited for others.
+	waited func(*model.Claim) time.Duration
 	// refused are pods ("namespace/name") whose last eviction was refused, with the words.
 	refused map[string]string
 
@@ -55,7 +58,7 @@ type claims struct {
 
 func newClaims(t *term) *claims {
 	return &claims{
-		jobs: t.jobs, region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
+		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, drainRebalanced: t.cfg.DrainRebalanced, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
 		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
 	}
@@ -108,6 +111,9 @@ func (s *claims) advance(c model.Claim) lifecycle.Result {
 	r, moved := lifecycle.Advance(c, s.queue[c.ID], s.seen(&c), s.agenda.Now())
 	if !moved {
 		r.Claim = s.compared(r.Claim)
+		if n := s.cluster.Node(&r.Claim); n != nil && r.Claim.ReservationID == "" && n.Labels[labels.CapacityReservationID] != "" {
+			r.Effects = append(r.Effects, lifecycle.Effect{Kind: lifecycle.EffectSyncNode})
+		}
 	}
 	return r
 }
@@ -117,17 +123,20 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	seen := lifecycle.Seen{
 		Listed: s.instances.AskedAt(c.ID), Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c.ID), Notices: s.notices[c.ID], Blocked: s.refused,
-		Places: s.places, InitializationTimeout: s.initializationTimeout,
+		Places: s.places, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
+	if class := s.classes.Get(c.NodeClass); class != nil && c.ReservationID != "" {
+		seen.ReservationDrains, seen.ReservationEnds = class.Ends(c.ReservationID)
+	}
 	if c.Disruption != "" {
 		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption])
 	}
 	switch c.State {
 	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots
-		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.jobs.Waited("/"+string(c.ID)))
+		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.waited(c), s.agenda.Now())
 	case model.ClaimPlanned:
-		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.Offerings)
+		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.NodeClass, c.Offerings)
 	default:
 	}
 	return seen
@@ -143,22 +152,47 @@ func (s *claims) notReady(name model.NodeClassName) model.Reason {
 	}
 }
 
-// available drops offerings that EC2 had none of lately.
-func (s *claims) available(offerings []model.RankedOffering) []model.RankedOffering {
+// groupShort are the offerings that the class's placement group had none of lately.
+func groupShort(m shortage.Memory, c *market.Class) map[apply.OfferingKey]time.Time {
+	if c == nil || len(m) == 0 {
+		return nil
+	}
+	var out map[apply.OfferingKey]time.Time
+	for key, until := range m.InGroup(c.Resolved().PlacementGroup.ID) {
+		if out == nil {
+			out = map[apply.OfferingKey]time.Time{}
+		}
+		out[apply.OfferingKey{InstanceType: key.InstanceType, Zone: key.Zone, CapacityType: key.CapacityType}] = until
+	}
+	return out
+}
+
+// available drops offerings of a class's claim that EC2 had none of lately, and those in zones that the cluster is shifted away from.
+func (s *claims) available(class model.NodeClassName, offerings []model.RankedOffering) []model.RankedOffering {
+	group := groupShort(s.registry.Shortages, s.classes.Get(class))
 	return slices.DeleteFunc(slices.Clone(offerings), func(o model.RankedOffering) bool {
-		return s.agenda.Now().Before(s.registry.ShortUntil(o.InstanceType, o.Zone, o.CapacityType))
+		key := shortage.Key{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
+		if s.agenda.Now().Before(group[apply.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}]) {
+			return true
+		}
+		if s.market.Shifted(o.Zone) {
+			return true
+		}
+		return !s.registry.Shortages.Of(key, s.market.VCPU(o.InstanceType), s.agenda.Now()).Until.IsZero() || s.classes.Full(o.ReservationID)
 	})
 }
 
 // record is what a claim remembers of an instance.
 func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
-	o := model.RankedOffering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType}
-	now, ok := s.market.Prices()[apply.OfferingKey{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType}]
+	o := model.RankedOffering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID}
+	now, ok := s.market.Prices()[apply.OfferingKey{
+		InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID,
+	}]
 	if ok {
 		o.Price, o.PriceEstimated = now.Price, now.Estimated
 	}
 	for _, planned := range c.Offerings {
-		if planned.InstanceType == o.InstanceType && planned.Zone == o.Zone && planned.CapacityType == o.CapacityType {
+		if planned.InstanceType == o.InstanceType && planned.Zone == o.Zone && planned.CapacityType == o.CapacityType && planned.ReservationID == o.ReservationID {
 			o = planned
 		}
 	}
@@ -181,6 +215,7 @@ func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 		r.Capacity, r.Allocatable = c.Capacity, c.Allocatable
 	}
 	values[labels.InstanceType], values[labels.Zone], values[labels.CapacityType] = string(i.InstanceType), i.Zone, i.CapacityType.String()
+	s.reservation(c.NodeClass, i.ReservationID, values)
 	if s.region != "" {
 		values[labels.Region] = s.region
 	}
@@ -189,6 +224,21 @@ func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 	}
 	slices.SortFunc(r.Labels, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
 	return r
+}
+
+// reservation adds the labels of a node in a capacity reservation.
+func (s *claims) reservation(class model.NodeClassName, id string, has map[string]string) {
+	if id == "" {
+		return
+	}
+	has[labels.CapacityReservationID], has[labels.CapacityReservationType] = id, "default"
+	if c := s.classes.Get(class); c != nil {
+		r, _ := c.Resolved().Reservation(id)
+		if r.Block {
+			has[labels.CapacityReservationType] = "capacity-block"
+		}
+		has[labels.CapacityReservationInterruptible] = strconv.FormatBool(r.Interruptible)
+	}
 }
 
 // compared compares a claim that has an instance with what its pool and class ask for now, by the rules that a plan's
@@ -207,6 +257,7 @@ func (s *claims) compared(c model.Claim) model.Claim {
 	if p.Class != nil {
 		c.ClassHash = rules.Rehash(c.ClassHash, p.Class.Hash)
 	}
+	s.outlived(&c)
 	if p.Instance != nil && c.ImageID == "" { // EC2 did not say so when it launched it
 		c.ImageID = p.Instance.ImageID
 	}
@@ -216,6 +267,24 @@ func (s *claims) compared(c model.Claim) model.Claim {
 		c.Drifted = drifted
 	}
 	return c
+}
+
+// outlived makes a claim whose reservation has ended, and whose instance goes on, what EC2 bills it as: on-demand.
+func (s *claims) outlived(c *model.Claim) {
+	i := s.instances.Alive(c)
+	if c.ReservationID == "" || i == nil || i.ReservationID != "" || i.State != cloud.Running {
+		return
+	}
+	c.CapacityType, c.ReservationID = model.OnDemand, ""
+	if now, ok := s.market.Prices()[apply.OfferingKey{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}]; ok {
+		c.Price = now.Price
+	}
+	has := values(c.Labels)
+	has[labels.CapacityType] = c.CapacityType.String()
+	for _, key := range labels.OfReservation() {
+		delete(has, key)
+	}
+	c.Labels = model.LabelsOf(has)
 }
 
 // shown is what EC2 shows of the claim's instance while it is alive; nil when nothing.

@@ -2,27 +2,19 @@ package loop
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
-	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
-	"github.com/kerf-dev/kerf/services/actuator/internal/market"
+	"github.com/kerf-dev/kerf/services/actuator/internal/launching"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -35,7 +27,7 @@ type effects struct {
 	registry    *registry.Registry
 	cluster     *observed.Cluster
 	instances   *observed.Instances
-	classes     *market.Classes
+	launching   *launching.Launching
 	claims      *claims
 	nominations *nominating.Nominations
 	outbox      *outbox.Outbox
@@ -43,7 +35,7 @@ type effects struct {
 
 func newEffects(t *term) *effects {
 	return &effects{
-		cfg: t.cfg, agenda: t.agenda, jobs: t.jobs, registry: t.registry, cluster: t.cluster, instances: t.instances, classes: t.classes,
+		cfg: t.cfg, agenda: t.agenda, jobs: t.jobs, registry: t.registry, cluster: t.cluster, instances: t.instances, launching: t.launching,
 		claims: t.claims, nominations: t.nominations, outbox: t.outbox,
 	}
 }
@@ -53,7 +45,7 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 	c := *e.claim
 	switch e.effect.Kind {
 	case lifecycle.EffectLaunch:
-		x.launch(ctx, c)
+		x.launching.Launch(ctx, c)
 	case lifecycle.EffectTerminate:
 		x.terminate(ctx, c)
 	case lifecycle.EffectEvict:
@@ -67,119 +59,6 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 		}
 		x.changeNode(ctx, c, nodeChange(c, n, e.effect.Kind), e.effect.Kind)
 	}
-}
-
-// token is the launch's name for EC2: the same for every repetition of an attempt, by every leader. It is of the cluster
-// too, because EC2 keeps tokens per account.
-func (x *effects) token(c model.Claim) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", x.cfg.Cluster, c.ID, c.Attempt))
-	return "kerf-" + hex.EncodeToString(sum[:16])
-}
-
-func (x *effects) launch(ctx context.Context, c model.Claim) {
-	class := x.classes.Get(c.NodeClass)
-	if class == nil || !class.NotReady().OK() || x.instances.AskedAt(c.ID).IsZero() {
-		x.agenda.Wake(x.agenda.Now().Add(time.Second)) // the launch timeout sees to it that this ends
-		return
-	}
-	r := x.request(c, class)
-	x.classes.Launches()
-	var got cloud.Instance
-	x.jobs.Do(ctx, jobs.Job{
-		Key: launchKey(c), Kind: jobs.Launch, For: "/" + string(c.ID), First: time.Second, Most: 30 * time.Second,
-		RepeatAfter: time.Minute, // the answer moves the claim on
-		Run: func(ctx context.Context) error {
-			return claimspans.Launched(ctx, x.cfg.Tracer, c, func(ctx context.Context) (err error) {
-				got, err = x.cfg.Cloud.Launch(ctx, r)
-				return err
-			})
-		},
-		Done: func(err error) { x.launched(ctx, c, got, err) },
-	})
-}
-
-func launchKey(c model.Claim) string { return fmt.Sprintf("launch/%d/%s", c.Attempt, c.ID) }
-
-// request is what EC2 is asked for. It takes one capacity type at a time; the best offering's goes first.
-func (x *effects) request(c model.Claim, class *market.Class) cloud.Request {
-	r := cloud.Request{
-		Claim: c.ID, Token: x.token(c), NodePool: c.NodePool, Class: class.Resolved(), Spec: class.Spec,
-		MaxPods: map[model.TypeName]int64{}, EFA: c.Requests.Value(instancetype.EFA) > 0,
-	}
-	first := c.Offerings[0].CapacityType
-	for _, o := range c.Offerings {
-		if o.CapacityType == first {
-			r.Offerings = append(r.Offerings, o)
-			r.MaxPods[o.InstanceType] = amount(class.Shapes()[o.InstanceType].Allocatable, model.Pods)
-		}
-	}
-	for _, l := range c.Labels {
-		if l.Key != labels.CapacityType {
-			r.Labels = append(r.Labels, l)
-		}
-	}
-	r.Labels = append(r.Labels, model.Label{Key: labels.CapacityType, Value: first.String()})
-	r.Taints = slices.Concat(c.Taints, c.StartupTaints, []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}})
-	return r
-}
-
-func amount(list model.Amounts, r model.Resource) int64 {
-	for _, a := range list {
-		if a.Resource == r {
-			return a.Value
-		}
-	}
-	return 0
-}
-
-// launched turns the launch's answer into an event. Shortages are stored at once: plans are checked against them.
-func (x *effects) launched(ctx context.Context, c model.Claim, i cloud.Instance, err error) {
-	if err == nil {
-		x.storeShortages(ctx, i.Short)
-		x.claims.happened(c.ID, lifecycle.Event{Kind: lifecycle.EventLaunched, Instance: x.claims.record(&c, i)})
-		return
-	}
-	e := lifecycle.LaunchFailed(c, err)
-	switch e.Failure {
-	case lifecycle.FailureCapacity:
-		x.storeShortages(ctx, lifecycle.Shortages(c, err))
-		e.Offerings = x.untried(c)
-	case lifecycle.FailureRefused:
-		x.classes.Refused(c.NodeClass, e.Reason.Message, err)
-	case lifecycle.FailureLater:
-		next := c
-		next.Attempt++
-		x.jobs.Inherit(launchKey(next), launchKey(c))
-	case lifecycle.FailureRetry, lifecycle.FailureUnspecified:
-		x.instances.PollNow(c.ID)
-	}
-	claimspans.Refused(ctx, x.cfg.Log, c, err)
-	x.claims.happened(c.ID, e)
-}
-
-// storeShortages remembers what EC2 has none of. Where it can't be stored the term is over.
-func (x *effects) storeShortages(ctx context.Context, short []model.Shortage) {
-	if len(short) == 0 {
-		return
-	}
-	var b store.Batch
-	for _, s := range short {
-		s.Until = time.Now().Add(x.cfg.Intervals.Shortage)
-		b.PutShortages = append(b.PutShortages, s)
-	}
-	if _, err := x.registry.Write(ctx, b); err != nil {
-		x.cfg.Log.WarnContext(ctx, "store shortages", "error", err)
-	}
-}
-
-// untried is what is left of a claim's offerings: those that EC2 was not asked for, or did not say it has none of.
-func (x *effects) untried(c model.Claim) []model.RankedOffering {
-	x.agenda.Look(time.Now())
-	left := x.claims.available(c.Offerings)
-	if len(left) < len(c.Offerings) {
-		return left
-	}
-	return nil // EC2 named none of them; asking for the same again would go on for ever
 }
 
 func (x *effects) terminate(ctx context.Context, c model.Claim) {
@@ -203,7 +82,7 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 		list = append(list, id)
 	}
 	x.jobs.Do(ctx, jobs.Job{
-		Key: "terminate/" + string(c.ID), First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
+		Key: "terminate/" + string(c.ID), Kind: jobs.End, First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
 		Run:  func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
 		Done: jobs.LogFailure(ctx, x.cfg.Log, "terminate", slog.Any("claim", c.ID)),
 	})
@@ -253,6 +132,9 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 		change.SetLabels = values(c.Labels)
 		change.SetLabels[labels.Registered], change.SetLabels[labels.Claim] = "true", string(c.ID)
 		change.SetAnnotations = values(c.Annotations)
+		if c.ReservationID == "" {
+			change.RemoveLabels = labels.OfReservation()
+		}
 		if n.Labels[labels.DoNotSyncTaints] != "true" {
 			change.AddTaints = c.Taints
 		}

@@ -22,12 +22,12 @@ type hung struct {
 	once atomic.Bool
 }
 
-func (h *hung) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+func (h *hung) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
 	if h.once.CompareAndSwap(false, true) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.Cloud.Instances(ctx, claims...)
+	return h.Cloud.Instances(ctx, some...)
 }
 
 func TestCallThatHangsIsGivenUp(t *testing.T) {
@@ -46,7 +46,7 @@ type slow struct {
 	launched atomic.Int32
 }
 
-func (s *slow) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
+func (s *slow) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	time.Sleep(s.takes)
 	s.launched.Add(1)
 	return s.Cloud.Launch(ctx, r)
@@ -223,10 +223,10 @@ type forgetful struct {
 	tokens map[string]bool
 }
 
-func (f *forgetful) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
+func (f *forgetful) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	if f.tokens[r.Token] || time.Now().Before(f.until) {
 		f.tokens[r.Token] = true
-		return cloud.Instance{}, fmt.Errorf("create fleet: %w: Invalid IAM Instance Profile name", cloud.ErrNoInstance)
+		return nil, fmt.Errorf("create fleet: %w: Invalid IAM Instance Profile name", cloud.ErrNoInstance)
 	}
 	return f.Cloud.Launch(ctx, r)
 }

@@ -6,8 +6,8 @@
 // (orphan).
 //
 // Start reading at Loop.Run, then term.run and term.pass. api.go is what callers use, claims.go lets claims answer to what
-// is seen, effects.go carries out what they ask for, inbox.go takes what comes from AWS, show.go shows.
-// What is stored, observed, sold and shown is kept by packages of their own beside this one.
+// is seen, effects.go carries out what they ask for, show.go shows.
+// What is stored, observed, said by AWS, sold and shown is kept by packages of their own beside this one.
 package loop
 
 import (
@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/inbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/measure"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -42,7 +43,9 @@ type Config struct {
 	Cloud    cloud.Cloud
 	Classes  cloud.Classes
 	Market   cloud.Market
-	Queue    cloud.Queue // nil: no notices
+	Queue    cloud.Queue  // nil: no notices
+	Checks   cloud.Checks // nil: EC2's status checks are not asked for
+	Shifts   cloud.Shifts // nil: zonal shifts are not asked for
 	Kube     cluster.Cluster
 	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate doesn't ask first whether it works.
 	Nominator      cluster.Nominator
@@ -50,7 +53,7 @@ type Config struct {
 	Replicas       cluster.Replicas                            // nil: they are not told which of them are deleted first
 	Fallback       *catalog.Catalog                            // list prices where the market has none; nil: none
 	Settings       func(cloud.ClassSpec) instancetype.Settings // how a class shapes instance types
-	Parse          Parser                                      // reads a notice
+	Parse          inbox.Parser                                // reads a notice
 	Log            *slog.Logger
 	Tracer         trace.Tracer
 	Measure        *measure.Measure // nil: nothing is measured
@@ -63,6 +66,8 @@ type Config struct {
 	// InitializationTimeout is how long a node that has joined may take to become Initialized; 0 means
 	// lifecycle.InitializationTimeout.
 	InitializationTimeout time.Duration
+	// DrainRebalanced lets nodes be drained whose instances EC2 recommends to replace.
+	DrainRebalanced bool
 	// passedOver, which tests set, is told what would have come of each claim that a pass did not look at.
 	passedOver func(c *model.Claim, would lifecycle.Result, wake time.Time)
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.
@@ -78,7 +83,7 @@ type Intervals struct {
 	FastPoll  time.Duration // instances, while one comes or goes: 1s
 	Templates time.Duration // launch templates that were not used for as long: 10m
 	Orphans   time.Duration // how long an instance without a claim is left alone: 1m
-	Shortage  time.Duration // how long EC2's "no capacity" is believed: 3m
+	Shortage  time.Duration // how long EC2's "no capacity" is believed the first time: 3m
 	History   time.Duration // how long ended claims are remembered: 1h
 }
 

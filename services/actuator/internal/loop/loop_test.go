@@ -408,6 +408,9 @@ func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
 			defer r.kube.mu.Unlock()
 			return r.kube.pubs["default"].NotReady.Code == model.CodeNodeClassNotReady
 		})
+		if n := r.ec2.Made() + len(r.ec2.Templates()); n != 0 {
+			t.Errorf("%d instances and templates were made", n)
+		}
 	})
 }
 

@@ -73,7 +73,7 @@ func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 				if len(s.Nodes) != 3 || slices.ContainsFunc(s.Nodes, (*cluster.Node).Leaving) {
 					t.Errorf("nodes %+v, want all three to stay", s.Nodes)
 				}
-				unsaid := cmpopts.IgnoreFields(model.Claim{}, "Offerings", "Pods", "PlanID", "Traceparent", "Fence", "StateTime", "Labels", "Annotations")
+				unsaid := cmpopts.IgnoreFields(model.Claim{}, "Offerings", "Pods", "PlanID", "Traceparent", "Fence", "Launch", "LaunchSize", "StateTime", "Labels", "Annotations")
 				second := cmpopts.EquateApproxTime(time.Minute)
 				if d := cmp.Diff(before, r.claim("c1"), unsaid, second, cmpopts.EquateEmpty()); d != "" {
 					t.Errorf("c1 (-before +after the loss):\n%s", d)

@@ -22,9 +22,9 @@ type tried struct {
 
 var errDown = errors.New("no answer")
 
-func (w *tried) Launch(context.Context, cloud.Request) (cloud.Instance, error) {
+func (w *tried) Launch(context.Context, cloud.Request) ([]cloud.Instance, error) {
 	w.launches.Add(1)
-	return cloud.Instance{}, errDown
+	return nil, errDown
 }
 
 func (w *tried) Terminate(context.Context, ...string) error {

@@ -27,9 +27,9 @@ func (s farAWS) wait(ctx context.Context) {
 	}
 }
 
-func (s farAWS) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+func (s farAWS) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
 	s.wait(ctx)
-	return s.Cloud.Instances(ctx, claims...)
+	return s.Cloud.Instances(ctx, some...)
 }
 
 func (s farAWS) Look(ctx context.Context, c cloud.ClassSpec) (cloud.Class, error) {
@@ -89,5 +89,33 @@ func testTakeover(t *testing.T, stopped bool) {
 			t.Errorf("claim c1 is %s", got)
 		}
 		r.launchedOnce()
+	})
+}
+
+// A new leader that has not stood by begins with what the last one kept of what AWS sells: it waits for the instances alone.
+func TestAFreshLeaderTakesPlansByWhatWasKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		slow := farAWS{takes: time.Second}
+		r.cfg = func(c *Config) {
+			slow.Cloud, slow.Classes, slow.Market = c.Cloud, c.Classes, c.Market
+			c.Classes, c.Market = slow, slow
+		}
+		r.start()
+		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
+		time.Sleep(5 * time.Minute) // it was kept by then
+		was, _, _ := r.loop.Shown()
+		r.stop()
+		slow.takes = time.Minute
+		r.start()
+		begun := time.Now()
+		r.accepted(model.Plan{ID: "p2", NodeClaims: []model.NodeClaim{nodeClaim("c2", "m5.large")}})
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("it took a plan after %s, and what it asks AWS for takes a minute", took)
+		}
+		if is, _, _ := r.loop.Shown(); len(is.Offerings) != len(was.Offerings) || len(is.Offerings) == 0 {
+			t.Errorf("%d offerings, want the %d that there were", len(is.Offerings), len(was.Offerings))
+		}
 	})
 }

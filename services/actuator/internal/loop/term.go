@@ -11,7 +11,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/fenced"
+	"github.com/kerf-dev/kerf/services/actuator/internal/inbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/launching"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
@@ -57,8 +59,9 @@ type term struct {
 	claims      *claims
 	nominations *nominating.Nominations
 	shrinking   *shrinking.Costs
+	launching   *launching.Launching
 	effects     *effects
-	inbox       *inbox
+	inbox       *inbox.Inbox
 	orphans     *orphans.Orphans
 
 	// ready says that everything was asked for once: before, nothing is shown and no plan is taken. It stays true.
@@ -77,7 +80,8 @@ func newTerm(c Config, h *hub) *term {
 	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log,
 		observed.Intervals{Poll: c.Intervals.Poll, Fast: c.Intervals.FastPoll})
 	t.market = market.New(market.Config{
-		Agenda: t.agenda, Jobs: t.jobs, Log: c.Log, Market: c.Market, Classes: c.Classes, Fallback: c.Fallback, Settings: c.Settings,
+		Agenda: t.agenda, Jobs: t.jobs, Log: c.Log, Market: c.Market, Classes: c.Classes, Shifts: c.Shifts, Fallback: c.Fallback, Settings: c.Settings,
+		Region: c.Region, Memory: t.registry,
 		TypesEvery: c.Intervals.Types, SpotEvery: c.Intervals.Spot, ClassesEvery: c.Intervals.Classes, TemplatesUnused: c.Intervals.Templates,
 	})
 	t.classes = market.NewClasses(t.market)
@@ -87,8 +91,17 @@ func newTerm(c Config, h *hub) *term {
 		Nominator: c.Nominator, Always: c.AlwaysNominate, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Cluster: t.cluster, Log: c.Log,
 	})
 	t.shrinking = shrinking.New(shrinking.Config{Replicas: c.Replicas, Agenda: t.agenda, Jobs: t.jobs, Log: c.Log})
+	t.launching = launching.New(launching.Config{
+		Cluster: c.Cluster, Cloud: c.Cloud, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Classes: t.classes,
+		Log: c.Log, Tracer: c.Tracer, Happened: t.claims.happened, Record: t.claims.record, Available: t.claims.available, VCPU: t.market.VCPU,
+		Shortage: c.Intervals.Shortage,
+	})
+	t.claims.waited = t.launching.Waited
 	t.effects = newEffects(t)
-	t.inbox = newInbox(t)
+	t.inbox = inbox.New(inbox.Config{
+		Queue: c.Queue, Checks: c.Checks, Parse: c.Parse, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Classes: t.classes,
+		Outbox: t.outbox, Measure: c.Measure, Log: c.Log, Shortage: c.Intervals.Shortage, Repair: c.Repair,
+	})
 	t.orphans = orphans.New(orphans.Config{
 		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cluster: t.cluster, Cloud: t.cfg.Cloud, Log: c.Log,
 		Patience: c.Intervals.Orphans, Mirrored: c.Kube.Claim, Record: t.claims.record,
@@ -118,10 +131,13 @@ func (t *term) run(ctx context.Context, won store.Term) error {
 		return err
 	}
 	t.claims.begun = time.Now()
-	t.instances.Lead(t.registry.Claims)
+	t.instances.Lead(t.registry.Claims, t.launching.Resolve)
 	t.classes.Lead()
+	for _, c := range t.registry.Claims {
+		t.classes.Learn(*c)
+	}
 	t.nominations.Begin(ctx)
-	t.inbox.receive(ctx)
+	t.inbox.Receive(ctx)
 	for {
 		select {
 		case <-t.lost:
@@ -189,6 +205,7 @@ func (t *term) pass(ctx context.Context) error {
 		for _, e := range effects {
 			t.effects.act(ctx, e)
 		}
+		t.launching.Tag(ctx)
 		t.nominations.Write(ctx)
 		t.shrinking.Write(ctx)
 		t.orphans.Sweep(ctx)
@@ -196,6 +213,7 @@ func (t *term) pass(ctx context.Context) error {
 		if t.jobs.Tidy() {
 			t.claims.forget()
 			t.claims.forgetRefusals()
+			t.launching.Forget()
 		}
 	}
 	t.show()
@@ -210,9 +228,10 @@ func (t *term) refresh(ctx context.Context) {
 	if t.cluster.Known {
 		t.classes.Refresh(ctx, t.cluster.Classes, t.registry.Needed)
 	}
-	t.market.Reprice(t.registry.NewShortages(), t.registry.ShortUntil)
+	t.market.Reprice(t.registry.NewShortages(), t.registry.Shortages)
 	if t.ready {
 		t.classes.Sweep(ctx, t.registry.Needed)
+		t.classes.Keep(ctx)
 	} else if t.cluster.Known && t.market.Asked() && !t.instances.Listed.IsZero() && t.classes.Asked() {
 		t.ready = true
 		t.agenda.Change()
@@ -227,21 +246,25 @@ type claimEffect struct {
 
 // decide lets the pure packages answer to what is seen. What they say is not true before it is written.
 func (t *term) decide(ctx context.Context) (store.Batch, []claimEffect) {
-	b := t.registry.Outdated(t.cluster.ClaimObjects, t.cfg.Intervals.History)
+	b := t.registry.Outdated(t.cluster.ClaimObjects, t.cfg.Intervals.History, t.cfg.Intervals.Shortage)
 	b.DeleteDisruptions = disruption.Forgotten(t.registry.Disruptions, t.cfg.Intervals.History, t.agenda.Now())
 	b.PutDisruptions = t.disrupt()
-	b.PutNotices = t.inbox.adopted()
+	b.PutNotices = t.inbox.Adopted()
 	if t.ready {
 		b.PutClaims = t.orphans.Adopted(ctx)
 	}
 	var effects []claimEffect
+	var changed, attempts []*model.Claim // attempts are those of which a launch begins
 	due := t.claims.begin(t.ready)
 	for _, old := range due {
 		r := t.claims.advance(*old)
 		t.claims.looked(old.ID, r)
 		next := r.Claim
+		if next.State == model.ClaimLaunching && next.Attempt > old.Attempt {
+			attempts = append(attempts, &next)
+		}
 		if !reflect.DeepEqual(old, &next) {
-			b.PutClaims = append(b.PutClaims, next)
+			changed = append(changed, &next)
 			if next.State != old.State {
 				t.agenda.Again()
 			}
@@ -249,6 +272,10 @@ func (t *term) decide(ctx context.Context) (store.Batch, []claimEffect) {
 		for _, e := range r.Effects {
 			effects = append(effects, claimEffect{claim: &next, effect: e})
 		}
+	}
+	t.launching.Together(attempts)
+	for _, c := range changed {
+		b.PutClaims = append(b.PutClaims, *c)
 	}
 	if t.cfg.passedOver != nil {
 		t.passOver(due)
@@ -329,6 +356,7 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 			claimspans.Came(ctx, t.cfg.Log, c)
 			claimspans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
+			t.classes.Learn(*c)
 			if c.State == model.ClaimRegistered {
 				t.nominations.Opened()
 			}
@@ -336,6 +364,9 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 		t.outbox.Changed(*old, *c)
 		if c.State.Ended() {
 			t.jobs.Forget("/" + string(c.ID))
+			if c.Launch != "" {
+				t.jobs.Forget("/" + c.Launch)
+			}
 		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 // Class is a node class and what is known of it.
 type Class struct {
 	// Spec is the object's newest form; of an invalid one it holds the name alone.
-	Spec    cloud.ClassSpec
-	invalid model.Reason
+	Spec       cloud.ClassSpec
+	invalid    model.Reason
+	invalidWhy string // the reason of its condition
 	// Leaving says that its user deletes it. Released says that nothing of it is left in AWS, so that its object may go.
 	Leaving, Released bool
 
@@ -32,6 +33,8 @@ type Class struct {
 	// catalogue is the shapes of all types under the class's settings; nil while the types are not known.
 	catalogue *catalogue
 	held      launchhold.Hold
+	// reshape is when the catalogue is to be made anew for what was learned; zero: not at all.
+	reshape time.Time
 	// shown is what the inventory says of the class; nil once something in it has changed.
 	shown *model.NodeClass
 }
@@ -94,7 +97,8 @@ func (c *Class) Asked() bool {
 // Status is what the object's status says.
 func (c *Class) Status() cluster.ClassStatus {
 	return cluster.ClassStatus{
-		Name: c.Spec.Name, Generation: c.Spec.Generation, Hash: c.Spec.Hash, Class: c.resolved, NotReady: c.NotReady(),
+		Name: c.Spec.Name, Generation: c.Spec.Generation, Hash: c.Spec.Hash, Class: c.resolved, Resolved: !c.unresolved(),
+		Invalid: c.invalid, InvalidWhy: c.invalidWhy, NotReady: c.NotReady(),
 	}
 }
 
@@ -109,6 +113,7 @@ func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
 	}
 	out := &model.NodeClass{
 		Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady(), Generation: c.Spec.Generation, Zones: c.resolved.Zones(),
+		Reservations: c.reservations(),
 	}
 	if shapes != nil {
 		out.Catalog = shapes.ID
@@ -123,10 +128,19 @@ func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
 	return out, shapes
 }
 
+// reservations are the ids of the capacity reservations that the class may launch into.
+func (c *Class) reservations() []string {
+	var out []string
+	for _, r := range c.resolved.Reservations {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
 // Present is what the class asks for now. What it selects is left out while it is not whole.
 func (c *Class) Present() apply.Class {
 	out := apply.Class{
-		NodeClass: model.NodeClass{Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady()}, ZoneIDs: c.zones, Shapes: c.Shapes(),
+		NodeClass: model.NodeClass{Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady(), Reservations: c.reservations()}, ZoneIDs: c.zones, Shapes: c.Shapes(),
 	}
 	if c.unresolved() || !c.resolved.NotReady.OK() {
 		return out

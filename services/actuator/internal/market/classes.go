@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/launchhold"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 // notReadyRetry is how soon a class that can't launch is looked at again.
@@ -30,6 +31,8 @@ type Classes struct {
 	// catalogues are by the id of their settings, of the types of shapedAt.
 	catalogues map[model.CatalogID]*catalogue
 	shapedAt   time.Time
+	// memory is what was learned of nodes.
+	memory learned
 	// leads says that this candidate leads: before, it looks and changes nothing in AWS.
 	leads bool
 	// unswept says that launch templates may be there that no claim needs.
@@ -39,7 +42,7 @@ type Classes struct {
 
 // NewClasses makes an empty set of classes, whose shapes are those of the market's types.
 func NewClasses(m *Market) *Classes {
-	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, unswept: true}
+	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, memory: learned{}, unswept: true}
 }
 
 // Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile.
@@ -92,6 +95,7 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed f
 			s.cfg.Agenda.Change()
 		}
 	}
+	s.recallMemory()
 	if s.shapedAt != s.market.typesAt {
 		s.shapedAt = s.market.typesAt
 		clear(s.catalogues)
@@ -99,10 +103,12 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed f
 			s.shape(ctx, c)
 		}
 	}
+	s.reshapes(ctx)
 	for name, c := range s.All() {
 		s.hold(c, c.held.At(s.cfg.Agenda.Now()))
 		switch {
 		case !c.Leaving: // what its spec has become does not matter any more
+			s.recallClass(ctx, c)
 			s.resolve(ctx, c)
 		case s.leads && !c.Released && !needed(name):
 			s.release(ctx, c)
@@ -123,7 +129,7 @@ func (s *Classes) follow(x cluster.Class) {
 	if !reflect.DeepEqual(c.Spec, x.Spec) {
 		c.due, c.lags, c.failure, c.held = true, true, model.Reason{}, launchhold.Hold{}
 	}
-	c.Spec, c.invalid, c.Leaving = x.Spec, x.Invalid, x.Terminating
+	c.Spec, c.invalid, c.invalidWhy, c.Leaving = x.Spec, x.Invalid, x.InvalidWhy, x.Terminating
 	s.changed(c)
 }
 
@@ -203,24 +209,36 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 		s.cfg.Log.WarnContext(ctx, "resolve node class", "class", c.Spec.Name, "error", err)
 		return
 	}
-	c.resolved, c.resolvedAt, c.failure, c.due = got, time.Now(), model.Reason{}, false
-	c.lags = false
+	c.due = false
+	defer s.forget()
+	s.selected(ctx, c, got, time.Now())
+}
+
+// selected notes what a class selects, as it was at that time.
+func (s *Classes) selected(ctx context.Context, c *Class, got cloud.Class, at time.Time) {
+	c.resolved, c.resolvedAt, c.failure, c.lags = got, at, model.Reason{}, false
 	c.zones = map[string]string{}
 	for _, n := range got.Subnets {
 		c.zones[n.Zone] = n.ZoneID
 		s.market.knowZone(n.Zone, n.ZoneID)
 	}
+	s.market.reserve(s.reserved())
 	s.shape(ctx, c)
 }
 
+// settingsField is where the settings are that shape types.
+const settingsField = "kubelet"
+
 // shape gives the class the shapes of all types under its settings.
 func (s *Classes) shape(ctx context.Context, c *Class) {
-	c.catalogue = nil
+	c.catalogue, c.reshape = nil, time.Time{}
 	s.changed(c)
 	if len(s.market.types) == 0 || !c.invalid.OK() {
 		return
 	}
 	settings := s.cfg.Settings(c.Spec)
+	settings.PlacementStrategy = c.resolved.PlacementGroup.Strategy
+	settings.Memory = s.memoryOf(c, settings)
 	id, err := instancetype.CatalogID(settings)
 	if err != nil {
 		s.cfg.Log.ErrorContext(ctx, "hash the settings of a class", "class", c.Spec.Name, "error", err)
@@ -232,9 +250,11 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 	}
 	sold, err := instancetype.Catalog(s.market.types, settings)
 	if err != nil {
-		c.resolved.NotReady = model.Reason{
-			Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.Spec.Name), Message: err.Error(),
-			Remedy: "correct the settings of EC2NodeClass " + string(c.Spec.Name),
+		// Types may have come anew, and the class said so already.
+		if !slices.ContainsFunc(c.resolved.Findings, func(f cloud.Finding) bool { return f.Field == settingsField }) {
+			c.resolved.Found(cloud.Finding{
+				Condition: awsv1.ConditionValidationSucceeded, Reason: awsv1.ReasonInvalidKubeletConfiguration, Message: err.Error(), Field: settingsField,
+			})
 		}
 		return
 	}

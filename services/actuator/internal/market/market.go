@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -27,6 +28,11 @@ type Config struct {
 	Log     *slog.Logger
 	Market  cloud.Market
 	Classes cloud.Classes
+	Shifts  cloud.Shifts // nil: zonal shifts are not asked for
+	// Region is whose market it is.
+	Region string
+	// Memory keeps what is known; nil for none.
+	Memory Memory
 	// Fallback gives list prices where the market has none; nil for none.
 	Fallback *catalog.Catalog
 	// Settings are how a class shapes instance types.
@@ -42,15 +48,30 @@ type Market struct {
 
 	types   []catalog.Type
 	typesAt time.Time // when types were got; zero: never
+	// vcpu is of the types of vcpuAt.
+	vcpu   map[model.TypeName]int64
+	vcpuAt time.Time
 	// onDemand are the list prices, those of the last answer that had any. unpriced says that types came without.
 	onDemand map[model.TypeName]int64
 	unpriced bool
 	spot     map[cloud.TypeZone]int64
 	spotAt   time.Time // when spot was got; zero: never
+	reserved map[string]cloud.Reservation
 	// askedTypes and askedSpot say that each was asked for at least once, with or without success.
-	askedTypes, askedSpot bool
+	askedTypes, askedSpot, askedShifts bool
+	// shifted are the ids of the zones that the cluster is shifted away from.
+	shifted  map[string]bool
+	shiftsAt time.Time // when they were got; zero: never
 
-	// prices and offers say the same, of every offering that has a price: made of the above and of the shortages.
+	// recalled says that Memory was asked, and before is what classes selected when it was told. The others are what it was told
+	// last: when types and spot prices were got, and the version of the classes.
+	recalled            bool
+	before              map[model.NodeClassName]keptClass
+	memoryBefore        learned
+	keptTypes, keptSpot time.Time
+	keptClasses         int
+
+	// prices and offers say the same, of every offering: made of the above and of the shortages.
 	prices map[apply.OfferingKey]apply.Offering
 	offers []model.Offering
 	// zoneIDs are the ids of zones by name, as far as node classes have subnets there.
@@ -64,7 +85,9 @@ type Market struct {
 func New(c Config) *Market { return &Market{cfg: c, repriced: true, zoneIDs: map[string]string{}} }
 
 // Asked says that everything was asked for once, so that what is known is not a half of it.
-func (m *Market) Asked() bool { return m.askedTypes && m.askedSpot }
+func (m *Market) Asked() bool {
+	return m.askedTypes && m.askedSpot && (m.askedShifts || m.cfg.Shifts == nil)
+}
 
 // Known says that all that EC2 sells is known, prices included: what has none is not offered.
 func (m *Market) Known() bool { return !m.typesAt.IsZero() && !m.unpriced && !m.spotAt.IsZero() }
@@ -80,6 +103,10 @@ func (m *Market) Offerings() []model.Offering { return m.offers }
 
 // Refresh asks for types, list prices and spot prices when they are due.
 func (m *Market) Refresh(ctx context.Context) {
+	m.refreshShifts(ctx)
+	if !m.recall(ctx) {
+		return
+	}
 	if now := m.cfg.Agenda.Now(); m.typesAt.IsZero() || !now.Before(m.typesAt.Add(m.cfg.TypesEvery)) {
 		m.refreshTypes(ctx)
 	}
@@ -159,7 +186,7 @@ func (m *Market) refreshSpot(ctx context.Context) {
 }
 
 // Reprice makes the list of offerings anew when prices have changed, or shortages, as the caller says.
-func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.TypeName, zone string, capacity model.CapacityType) time.Time) {
+func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 	if !m.repriced && !shortages {
 		return
 	}
@@ -171,20 +198,43 @@ func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.Type
 		most += 2 * len(t.Zones) // on demand, and spot
 	}
 	m.prices = make(map[apply.OfferingKey]apply.Offering, most)
-	offers := make([]model.Offering, 0, most)
+	offers := make([]model.Offering, 0, most+len(m.reserved))
+	tries := map[apply.OfferingKey]int{}
 	for _, t := range m.types {
 		for _, zone := range t.Zones {
 			for _, o := range m.offeringsOf(t, zone) {
-				o.UnavailableUntil, o.ZoneID = shortUntil(o.InstanceType, o.Zone, o.CapacityType), m.zoneIDs[zone]
+				state := short.Of(shortage.Key{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}, t.VCPU, m.cfg.Agenda.Now())
+				o.UnavailableUntil, o.ZoneID = state.Until, m.zoneIDs[zone]
 				offers = append(offers, o)
-				m.prices[apply.OfferingKey{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}] = apply.Offering{
-					Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
+				if state.Tries > 0 {
+					tries[offeringKey(o)] = state.Tries
 				}
 			}
 		}
 	}
+	offers = append(offers, m.reservations()...)
+	for i := range offers {
+		offers[i].ZoneShifted = m.Shifted(offers[i].Zone)
+	}
+	for _, o := range offers {
+		m.prices[offeringKey(o)] = apply.Offering{
+			Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
+			Full: o.ReservationRemaining != nil && *o.ReservationRemaining == 0, Tries: tries[offeringKey(o)],
+		}
+	}
 	slices.SortFunc(offers, model.Offering.Compare)
 	m.offers = offers
+}
+
+// VCPU is how many vCPUs a type has; 0 where it is not known.
+func (m *Market) VCPU(name model.TypeName) int64 {
+	if m.vcpu == nil || m.vcpuAt != m.typesAt {
+		m.vcpu, m.vcpuAt = map[model.TypeName]int64{}, m.typesAt
+		for _, t := range m.types {
+			m.vcpu[model.TypeName(t.Name)] = t.VCPU
+		}
+	}
+	return m.vcpu[name]
 }
 
 // knowZone notes a zone's id, which offerings carry.
@@ -194,39 +244,43 @@ func (m *Market) knowZone(name, id string) {
 	}
 }
 
-// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, or for spot by an
-// estimate, and then says so. What has no price at all is not offered.
+// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, and then says so. Spot is
+// estimated only until EC2 has told its prices once. What has no price has 0: only an overlay can give it one.
 func (m *Market) offeringsOf(t catalog.Type, zone string) []model.Offering {
 	name := model.TypeName(t.Name)
+	bundled := m.bundled(t.Name)
 	listed, estimated := m.onDemand[name], false
 	if listed == 0 {
-		listed, estimated = m.fallbackPrice(t.Name), true
+		listed, estimated = bundled.OnDemandMicroUSD, true
 	}
 	var out []model.Offering
-	if t.SupportsOnDemand && listed > 0 {
+	if t.SupportsOnDemand {
 		out = append(out, model.Offering{
-			InstanceType: name, Zone: zone, CapacityType: model.OnDemand, Price: listed, PriceEstimated: estimated,
+			InstanceType: name, Zone: zone, CapacityType: model.OnDemand, Price: listed, PriceEstimated: estimated && listed > 0,
 		})
 	}
 	if !t.SupportsSpot {
 		return out
 	}
 	spot, guessed := m.spot[cloud.TypeZone{InstanceType: name, Zone: zone}], false
-	if spot == 0 {
-		spot, guessed = instancetype.SpotEstimate(listed), true
+	if spot == 0 && m.spotAt.IsZero() {
+		spot, guessed = catalog.SpotEstimate(listed, bundled.SpotSavesPercent), true
 	}
-	if spot > 0 {
-		out = append(out, model.Offering{
-			InstanceType: name, Zone: zone, CapacityType: model.Spot, Price: spot, PriceEstimated: guessed,
-		})
-	}
-	return out
+	return append(out, model.Offering{
+		InstanceType: name, Zone: zone, CapacityType: model.Spot, Price: spot, PriceEstimated: guessed && spot > 0, Reclaimed: bundled.Reclaimed,
+	})
 }
 
-func (m *Market) fallbackPrice(name string) int64 {
+// typeNamed is the type of that name, as EC2 describes it.
+func (m *Market) typeNamed(name model.TypeName) (catalog.Type, bool) {
+	return (&catalog.Catalog{Types: m.types}).Type(string(name))
+}
+
+// bundled is what the bundled catalogue says of a type; the zero Type where it has none.
+func (m *Market) bundled(name string) catalog.Type {
 	if m.cfg.Fallback == nil {
-		return 0
+		return catalog.Type{}
 	}
 	t, _ := m.cfg.Fallback.Type(name)
-	return t.OnDemandMicroUSD
+	return t
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -26,28 +27,27 @@ func config() Config {
 	}
 }
 
-func TestWhatHasNoPriceIsNotOffered(t *testing.T) {
+func TestPricesAreWhatIsKnownOrElseEstimates(t *testing.T) {
 	kind := func(name string) catalog.Type {
 		return catalog.Type{Name: name, Zones: []string{"a"}, SupportsOnDemand: true, SupportsSpot: true}
 	}
 	c := config()
 	listed := kind("listed")
-	listed.OnDemandMicroUSD = 1000
+	listed.OnDemandMicroUSD, listed.SpotSavesPercent = 1000, 70
 	c.Fallback = &catalog.Catalog{Types: []catalog.Type{listed}}
 	m := New(c)
 	m.types = []catalog.Type{kind("listed"), kind("none"), kind("priced")}
 	m.onDemand = map[model.TypeName]int64{"priced": 500}
 	m.spot = map[cloud.TypeZone]int64{{InstanceType: "priced", Zone: "a"}: 200}
 	until := time.Unix(1000, 0)
-	m.Reprice(false, func(t model.TypeName, _ string, capacity model.CapacityType) time.Time {
-		if t == "priced" && capacity == model.Spot {
-			return until
-		}
-		return time.Time{}
-	})
+	short := model.Shortage{InstanceType: "priced", Zone: "a", CapacityType: model.Spot, Until: until}
+	c.Agenda.Begin(until.Add(-time.Second))
+	m.Reprice(false, shortage.Memory{shortage.KeyOf(short): short})
 	want := []model.Offering{
 		{InstanceType: "listed", Zone: "a", CapacityType: model.OnDemand, Price: 1000, PriceEstimated: true},
-		{InstanceType: "listed", Zone: "a", CapacityType: model.Spot, Price: instancetype.SpotEstimate(1000), PriceEstimated: true},
+		{InstanceType: "listed", Zone: "a", CapacityType: model.Spot, Price: 300, PriceEstimated: true},
+		{InstanceType: "none", Zone: "a", CapacityType: model.OnDemand},
+		{InstanceType: "none", Zone: "a", CapacityType: model.Spot},
 		{InstanceType: "priced", Zone: "a", CapacityType: model.OnDemand, Price: 500},
 		{InstanceType: "priced", Zone: "a", CapacityType: model.Spot, Price: 200, UnavailableUntil: until},
 	}
@@ -56,6 +56,13 @@ func TestWhatHasNoPriceIsNotOffered(t *testing.T) {
 	}
 	if got := m.Prices()[apply.OfferingKey{InstanceType: "priced", Zone: "a", CapacityType: model.Spot}]; got.Price != 200 || !got.UnavailableUntil.Equal(until) {
 		t.Errorf("%+v, want the same as in the list", got)
+	}
+	m.spotAt, m.repriced = until, true
+	m.Reprice(false, nil)
+	for _, o := range m.Offerings() {
+		if o.CapacityType == model.Spot && o.InstanceType != "priced" && o.Price != 0 {
+			t.Errorf("%s is sold as spot, though EC2 tells no price", o.InstanceType)
+		}
 	}
 	was := m.Offerings()
 	if m.Reprice(false, nil); &was[0] != &m.Offerings()[0] {

@@ -31,6 +31,15 @@ func (m *Measure) asked(operation string, f func() error) error {
 	return m.timed(metrics.CloudDuration, cloudError, f, metrics.Operation.String(operation))
 }
 
+// answered is a request to AWS that has an answer.
+func answered[T any](m *Measure, operation string, f func() (T, error)) (answer T, err error) {
+	err = m.asked(operation, func() (err error) {
+		answer, err = f()
+		return err
+	})
+	return answer, err
+}
+
 func cloudError(err error) string {
 	var capacity *cloud.CapacityError
 	switch {
@@ -63,7 +72,7 @@ type measuredCloud struct {
 }
 
 // Launch implements cloud.Cloud.
-func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) (got cloud.Instance, err error) {
+func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) (got []cloud.Instance, err error) {
 	capacity := ""
 	if len(r.Offerings) > 0 {
 		capacity = r.Offerings[0].CapacityType.String()
@@ -77,18 +86,19 @@ func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) (got cloud.I
 	return got, err
 }
 
+// Tag implements cloud.Cloud.
+func (c measuredCloud) Tag(ctx context.Context, i cloud.Instance) error {
+	return c.m.asked("tag", func() error { return c.Cloud.Tag(ctx, i) })
+}
+
 // Terminate implements cloud.Cloud.
 func (c measuredCloud) Terminate(ctx context.Context, ids ...string) error {
 	return c.m.asked("terminate", func() error { return c.Cloud.Terminate(ctx, ids...) })
 }
 
 // Instances implements cloud.Cloud.
-func (c measuredCloud) Instances(ctx context.Context, claims ...model.ClaimID) (got []cloud.Instance, err error) {
-	err = c.m.asked("instances", func() (err error) {
-		got, err = c.Cloud.Instances(ctx, claims...)
-		return err
-	})
-	return got, err
+func (c measuredCloud) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
+	return answered(c.m, "instances", func() ([]cloud.Instance, error) { return c.Cloud.Instances(ctx, some...) })
 }
 
 // Classes measures the resolution of node classes.
@@ -105,12 +115,8 @@ type measuredClasses struct {
 }
 
 // Resolve implements cloud.Classes.
-func (c measuredClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (got cloud.Class, err error) {
-	err = c.m.asked("resolve_class", func() (err error) {
-		got, err = c.Classes.Resolve(ctx, s)
-		return err
-	})
-	return got, err
+func (c measuredClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	return answered(c.m, "resolve_class", func() (cloud.Class, error) { return c.Classes.Resolve(ctx, s) })
 }
 
 // Release implements cloud.Classes.
@@ -119,12 +125,8 @@ func (c measuredClasses) Release(ctx context.Context, class model.NodeClassName)
 }
 
 // Sweep implements cloud.Classes.
-func (c measuredClasses) Sweep(ctx context.Context, unused time.Duration) (got []string, err error) {
-	err = c.m.asked("sweep_class", func() (err error) {
-		got, err = c.Classes.Sweep(ctx, unused)
-		return err
-	})
-	return got, err
+func (c measuredClasses) Sweep(ctx context.Context, unused time.Duration) ([]string, error) {
+	return answered(c.m, "sweep_class", func() ([]string, error) { return c.Classes.Sweep(ctx, unused) })
 }
 
 // Market measures a market.
@@ -141,30 +143,54 @@ type measuredMarket struct {
 }
 
 // InstanceTypes implements cloud.Market.
-func (c measuredMarket) InstanceTypes(ctx context.Context) (got []catalog.Type, err error) {
-	err = c.m.asked("instance_types", func() (err error) {
-		got, err = c.Market.InstanceTypes(ctx)
-		return err
-	})
-	return got, err
+func (c measuredMarket) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
+	return answered(c.m, "instance_types", func() ([]catalog.Type, error) { return c.Market.InstanceTypes(ctx) })
 }
 
 // OnDemandPrices implements cloud.Market.
-func (c measuredMarket) OnDemandPrices(ctx context.Context) (got map[model.TypeName]int64, err error) {
-	err = c.m.asked("on_demand_prices", func() (err error) {
-		got, err = c.Market.OnDemandPrices(ctx)
-		return err
-	})
-	return got, err
+func (c measuredMarket) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error) {
+	return answered(c.m, "on_demand_prices", func() (map[model.TypeName]int64, error) { return c.Market.OnDemandPrices(ctx) })
 }
 
 // SpotPrices implements cloud.Market.
-func (c measuredMarket) SpotPrices(ctx context.Context) (got map[cloud.TypeZone]int64, err error) {
-	err = c.m.asked("spot_prices", func() (err error) {
-		got, err = c.Market.SpotPrices(ctx)
-		return err
-	})
-	return got, err
+func (c measuredMarket) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
+	return answered(c.m, "spot_prices", func() (map[cloud.TypeZone]int64, error) { return c.Market.SpotPrices(ctx) })
+}
+
+// Checks measures what is asked about instances' checks.
+func (m *Measure) Checks(next cloud.Checks) cloud.Checks {
+	if m == nil {
+		return next
+	}
+	return measuredChecks{next, m}
+}
+
+type measuredChecks struct {
+	cloud.Checks
+	m *Measure
+}
+
+// Statuses implements cloud.Checks.
+func (c measuredChecks) Statuses(ctx context.Context) ([]cloud.Status, error) {
+	return answered(c.m, "instance_statuses", func() ([]cloud.Status, error) { return c.Checks.Statuses(ctx) })
+}
+
+// Shifts measures what is asked about zonal shifts; nil stays nil.
+func (m *Measure) Shifts(next cloud.Shifts) cloud.Shifts {
+	if m == nil || next == nil {
+		return next
+	}
+	return measuredShifts{next, m}
+}
+
+type measuredShifts struct {
+	cloud.Shifts
+	m *Measure
+}
+
+// ShiftedZones implements cloud.Shifts.
+func (c measuredShifts) ShiftedZones(ctx context.Context) ([]string, error) {
+	return answered(c.m, "shifted_zones", func() ([]string, error) { return c.Shifts.ShiftedZones(ctx) })
 }
 
 // Queue measures a queue; nil stays nil.
@@ -181,12 +207,8 @@ type measuredQueue struct {
 }
 
 // Receive implements cloud.Queue.
-func (c measuredQueue) Receive(ctx context.Context) (got []cloud.Message, err error) {
-	err = c.m.asked("receive_notices", func() (err error) {
-		got, err = c.Queue.Receive(ctx)
-		return err
-	})
-	return got, err
+func (c measuredQueue) Receive(ctx context.Context) ([]cloud.Message, error) {
+	return answered(c.m, "receive_notices", func() ([]cloud.Message, error) { return c.Queue.Receive(ctx) })
 }
 
 // Delete implements cloud.Queue.

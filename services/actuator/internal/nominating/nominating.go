@@ -1,5 +1,6 @@
-// Package nominating tells the scheduler where the plans have pods: it has nominations written when nodes open and when
-// plans come, and taken back. Which those are is package nominate's to say. Start reading at Nominations.
+// Package nominating brings pods to where the plans have them. Before a node opens it has those bound that can be judged here
+// (bind.go), and nominations written for the others, so that the scheduler knows; it writes them when plans come, too, and has
+// them taken back. Which pods those are is package nominate's to say. Start reading at Nominations.
 package nominating
 
 import (

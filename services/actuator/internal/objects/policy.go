@@ -1,12 +1,15 @@
 package objects
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
@@ -22,14 +25,17 @@ func Class(o *unstructured.Unstructured) cluster.Class {
 	out := cluster.Class{
 		Spec:        cloud.ClassSpec{Name: model.NodeClassName(o.GetName()), UID: string(o.GetUID()), Generation: o.GetGeneration()},
 		Terminating: o.GetDeletionTimestamp() != nil,
-		Invalid:     c.NotReady,
+		Invalid:     c.NotReady, InvalidWhy: c.Why,
 	}
 	if !c.NotReady.OK() {
 		return out
 	}
 	spec, err := nodeclass.Spec(c.Object, c.Hash)
 	if err != nil {
-		out.Invalid = reader.InvalidClass(o.GetName(), err)
+		out.Invalid, out.InvalidWhy = reader.InvalidClass(o.GetName(), err), awsv1.ReasonInvalidSpec
+		if errors.Is(err, nodeclass.ErrPodsPerCore) {
+			out.InvalidWhy = awsv1.ReasonUnsupportedKubeletConfiguration
+		}
 		return out
 	}
 	out.Spec = spec

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,5 +57,29 @@ func TestRequirementsHaveOneNamePerLabel(t *testing.T) {
 				t.Errorf("requirements %+v, want one of %s; %s", pool.Requirements, want, pool.NotReady.Message)
 			}
 		})
+	}
+}
+
+// TestAClassThatCanNotBeUsedSaysWhy is about what the kinds' validation leaves to the actuator.
+func TestAClassThatCanNotBeUsedSaysWhy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec map[string]any
+		want string
+	}{
+		"podsPerCore on Bottlerocket": {map[string]any{"kubelet": map[string]any{"podsPerCore": int64(4)}}, "UnsupportedKubeletConfiguration"},
+		"a disk without a volume":     {map[string]any{"blockDeviceMappings": []any{map[string]any{"deviceName": "/dev/xvda"}}}, "InvalidSpec"},
+		"nothing wrong":               {nil, ""},
+	} {
+		spec := map[string]any{
+			"role": "nodes", "amiSelectorTerms": []any{map[string]any{"alias": "bottlerocket@latest"}},
+			"subnetSelectorTerms": []any{map[string]any{"id": "subnet-1"}}, "securityGroupSelectorTerms": []any{map[string]any{"id": "sg-1"}},
+		}
+		maps.Copy(spec, tt.spec)
+		got := Class(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": map[string]any{"name": "default"}, "spec": spec,
+		}})
+		if got.InvalidWhy != tt.want || got.Invalid.OK() != (tt.want == "") {
+			t.Errorf("%s: %q, %+v; want %q", name, got.InvalidWhy, got.Invalid, tt.want)
+		}
 	}
 }

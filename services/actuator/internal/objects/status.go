@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ type condition struct {
 	holds           bool
 	unknown         bool // then holds says nothing
 	reason, message string
+	generation      int64 // that it is about; 0: the object's
 }
 
 // setCondition writes one condition; the transition time moves only when the status does.
@@ -40,7 +42,7 @@ func setCondition(o *unstructured.Unstructured, now time.Time, c condition) {
 	}
 	next := map[string]any{
 		"type": c.kind, "status": status, "reason": c.reason, "message": c.message,
-		"lastTransitionTime": now.UTC().Format(time.RFC3339), "observedGeneration": o.GetGeneration(),
+		"lastTransitionTime": now.UTC().Format(time.RFC3339), "observedGeneration": cmp.Or(c.generation, o.GetGeneration()),
 	}
 	list := conditions(o)
 	for i := range list {
@@ -126,23 +128,12 @@ func said(o *unstructured.Unstructured, kind string) bool {
 	})
 }
 
-// SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are
-// gone.
-func SetClass(o *unstructured.Unstructured, s cluster.ClassStatus, now time.Time) {
-	setFinalizer(o, ClassFinalizer)
-	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationClassHash: s.Hash}))
-	status := statusOf(o)
-	status["subnets"] = subnets(s)
-	status["securityGroups"] = securityGroups(s)
-	status["amis"] = images(s)
-	if s.Class.InstanceProfile != "" {
-		status["instanceProfile"] = s.Class.InstanceProfile
-	}
-	setReady(o, s.NotReady, now)
+func setReady(o *unstructured.Unstructured, why model.Reason, now time.Time) {
+	setCondition(o, now, ready(why))
 }
 
-func setReady(o *unstructured.Unstructured, why model.Reason, now time.Time) {
-	setCondition(o, now, condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: sentence(why)})
+func ready(why model.Reason) condition {
+	return condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: sentence(why)}
 }
 
 // statusOf is the object's status, made where there is none.
@@ -163,30 +154,6 @@ func reasonWord(r model.Reason) string {
 		return karpenterv1.ReasonNodeClassNotFound
 	}
 	return "NotReady"
-}
-
-func subnets(s cluster.ClassStatus) []any {
-	out := make([]any, 0, len(s.Class.Subnets))
-	for _, n := range s.Class.Subnets {
-		out = append(out, map[string]any{"id": n.ID, "zone": n.Zone, "zoneID": n.ZoneID})
-	}
-	return out
-}
-
-func securityGroups(s cluster.ClassStatus) []any {
-	out := make([]any, 0, len(s.Class.SecurityGroups))
-	for _, g := range s.Class.SecurityGroups {
-		out = append(out, map[string]any{"id": g.ID, "name": g.Name})
-	}
-	return out
-}
-
-func images(s cluster.ClassStatus) []any {
-	out := make([]any, 0, len(s.Class.Images))
-	for _, i := range s.Class.Images {
-		out = append(out, map[string]any{"id": i.ID, "name": i.Name, "requirements": requirements(i.Requirements)})
-	}
-	return out
 }
 
 func requirements(rs []model.Requirement) []any {

@@ -31,8 +31,10 @@ type Instances struct {
 	// byClaim are those of All with a claim's tag, and askedAt is when those of some claims were asked for since Listed.
 	byClaim map[model.ClaimID][]cloud.Instance
 	askedAt map[model.ClaimID]time.Time
-	// version counts the changes of All.
-	version int
+	// version counts the changes of All, and claimOf are the claims by instance as of claimsAt.
+	version  int
+	claimOf  map[string]model.ClaimID
+	claimsAt int
 	// touched are the claims whose instances have changed since Touched was asked.
 	touched map[model.ClaimID]bool
 	// now says to ask for all without waiting, and soon for those of some claims; asked is when EC2 was asked last.
@@ -42,7 +44,14 @@ type Instances struct {
 	// led is when Lead was called, and claims what with.
 	led    time.Time
 	claims map[model.ClaimID]*model.Claim
+	// resolve names the claims of instances that lack the tag; nil for one who does not lead.
+	resolve func([]cloud.Instance)
+	// pause is how long EC2 is left alone while nothing comes of asking: it grows until something changes.
+	pause time.Duration
 }
+
+// slowest is the longest pause while an instance is expected to come or to go.
+const slowest = 4
 
 // Intervals are how often instances are asked for: Fast those of claims of which one comes or goes, Poll all.
 type Intervals struct{ Poll, Fast time.Duration }
@@ -57,6 +66,7 @@ func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logge
 
 // PollNow asks for a claim's instances without waiting, and for all where it is not known whose have changed in EC2.
 func (s *Instances) PollNow(id model.ClaimID) {
+	s.pause = 0
 	if id == "" {
 		s.now = true
 	} else {
@@ -70,26 +80,55 @@ func (s *Instances) Poll(ctx context.Context, expecting []model.ClaimID) {
 	for _, id := range expecting {
 		claims[id] = true
 	}
+	if len(claims) == 0 {
+		s.pause = 0
+	}
 	switch {
 	case s.now || s.Listed.IsZero() || s.agenda.Due(s.Listed.Add(s.poll)):
 		s.ask(ctx, nil)
-	case len(s.soon) > 0 || len(claims) > 0 && s.agenda.Due(s.asked.Add(s.fastPoll)):
-		if len(claims) > cloud.MaxClaims {
-			claims = nil
-		}
-		s.ask(ctx, slices.Sorted(maps.Keys(claims)))
+	case len(s.soon) > 0 || len(claims) > 0 && s.agenda.Due(s.asked.Add(max(s.pause, s.fastPoll))):
+		s.ask(ctx, s.oldest(slices.Sorted(maps.Keys(claims))))
+	}
+}
+
+// oldest are as many of the claims as can be named at once, those that were asked for the longest ago.
+func (s *Instances) oldest(claims []model.ClaimID) []model.ClaimID {
+	if len(claims) <= cloud.MaxSome {
+		return claims
+	}
+	slices.SortStableFunc(claims, func(a, b model.ClaimID) int { return s.AskedAt(a).Compare(s.AskedAt(b)) })
+	claims = claims[:cloud.MaxSome]
+	slices.Sort(claims)
+	return claims
+}
+
+// some names a claim's instances: by the claim's tag, which those of a launch of several have late.
+func (s *Instances) some(id model.ClaimID) cloud.Some {
+	switch c := s.claims[id]; {
+	case c == nil || c.Launch == "":
+		return cloud.Some{Claim: id}
+	case c.InstanceID != "":
+		return cloud.Some{Instance: c.InstanceID}
+	default:
+		return cloud.Some{Launch: c.Launch}
 	}
 }
 
 // ask asks for the instances of some claims; for all when none is named.
 func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
+	var some []cloud.Some
+	for _, id := range claims {
+		if x := s.some(id); !slices.Contains(some, x) {
+			some = append(some, x)
+		}
+	}
 	var got []cloud.Instance
 	var asked time.Time
 	s.jobs.Do(ctx, jobs.Job{
 		Key: "instances", RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
 		Run: func(ctx context.Context) (err error) {
 			asked = time.Now()
-			got, err = s.cloud.Instances(ctx, claims...)
+			got, err = s.cloud.Instances(ctx, some...)
 			return err
 		},
 		Done: func(err error) {
@@ -98,11 +137,19 @@ func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
 				return
 			}
 			s.asked = asked
+			if s.resolve != nil {
+				s.resolve(got)
+			}
+			before := s.version
 			if len(claims) == 0 {
 				s.takeAll(got, asked)
-				return
+			} else {
+				s.takeSome(claims, got, asked)
 			}
-			s.takeSome(claims, got, asked)
+			s.pause = min(max(2*s.pause, s.fastPoll), slowest*s.fastPoll)
+			if s.version != before {
+				s.pause = 0
+			}
 		},
 	})
 }
@@ -138,10 +185,20 @@ func (s *Instances) takeSome(claims []model.ClaimID, list []cloud.Instance, aske
 		s.compare(id, s.byClaim[id], own[id])
 		s.byClaim[id], s.askedAt[id] = own[id], asked
 		delete(s.soon, id)
+		delete(own, id)
+	}
+	shown := map[string]bool{}
+	for _, i := range list {
+		shown[i.ID] = true
+	}
+	for id, some := range own { // of other claims of the same launch
+		now := slices.Concat(slices.DeleteFunc(slices.Clone(s.byClaim[id]), func(i cloud.Instance) bool { return shown[i.ID] }), some)
+		s.compare(id, s.byClaim[id], now)
+		s.byClaim[id] = now
 	}
 	all := slices.DeleteFunc(slices.Clone(s.All), func(i cloud.Instance) bool {
 		_, anew := slices.BinarySearch(claims, i.Claim)
-		return anew
+		return anew || shown[i.ID]
 	})
 	s.All = append(all, list...)
 	slices.SortFunc(s.All, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
@@ -165,9 +222,10 @@ func (s *Instances) Touched() map[model.ClaimID]bool {
 }
 
 // Lead is for a leader that has listed instances while it stood by: of claims that were under way, and of those that the list does
-// not show, they count as not asked for yet, until a list that was asked for since. The claims are the leader's own.
-func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim) {
-	s.led, s.claims = time.Now(), claims
+// not show, they count as not asked for yet, until a list that was asked for since. The claims are the leader's own, and resolve names those of instances that
+// lack the tag.
+func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim, resolve func([]cloud.Instance)) {
+	s.led, s.claims, s.resolve = time.Now(), claims, resolve
 	s.doubt()
 }
 
@@ -193,11 +251,13 @@ func (s *Instances) Of(id model.ClaimID) []cloud.Instance { return s.byClaim[id]
 
 // ClaimOf is the claim that the instance's tag names; "" when it is not shown or has no tag.
 func (s *Instances) ClaimOf(instance string) model.ClaimID {
-	i := slices.IndexFunc(s.All, func(x cloud.Instance) bool { return x.ID == instance })
-	if i < 0 {
-		return ""
+	if s.claimOf == nil || s.claimsAt != s.version {
+		s.claimOf, s.claimsAt = make(map[string]model.ClaimID, len(s.All)), s.version
+		for _, i := range s.All {
+			s.claimOf[i.ID] = i.Claim
+		}
 	}
-	return s.All[i].Claim
+	return s.claimOf[instance]
 }
 
 // Alive is the claim's instance while it is alive; nil when EC2 does not show it, or shows that it ends.

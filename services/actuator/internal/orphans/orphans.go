@@ -1,5 +1,5 @@
-// Package orphans looks after what the store does not know: it takes up claims that the store has lost, and ends instances that no
-// claim names. Which those are is package orphan's to say. Start reading at Orphans.
+// Package orphans looks after what the store does not know: it takes up claims that the store has lost, and ends
+// instances that no claim names. It must never decide which those are: package orphan does. Start reading at Orphans.
 package orphans
 
 import (

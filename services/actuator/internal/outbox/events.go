@@ -151,7 +151,7 @@ func (o *Outbox) Evicted(e cluster.Eviction) {
 
 // Stays tells what keeps a claim's node, once for each reason that comes up.
 func (o *Outbox) Stays(v model.NodeVerdict) {
-	word := rules.Told(v.Reason.Code)
+	word := rules.EventOf(v.Reason.Code)
 	if word == "" || o.kept[v.Claim] == v.Reason.Code {
 		return
 	}
@@ -168,6 +168,9 @@ func (o *Outbox) Notice(n model.Notice, c model.Claim) {
 	switch n.Kind {
 	case model.NoticeSpotInterruption:
 		e.Reason, e.Message = "SpotInterrupted", "AWS takes instance "+n.InstanceID+" back"
+		if c.CapacityType == model.Reserved {
+			e.Reason = "CapacityReservationInstanceInterrupted"
+		}
 		if !n.Deadline.IsZero() {
 			e.Message += " at " + n.Deadline.UTC().Format(time.RFC3339)
 		}
@@ -179,6 +182,10 @@ func (o *Outbox) Notice(n model.Notice, c model.Claim) {
 			e.Message += " from " + n.StartTime.UTC().Format(time.RFC3339) + ", and its node is drained an hour before"
 		}
 	case model.NoticeStateChange:
+		if n.InstanceState == model.StateImpaired {
+			e.Reason, e.Message = "InstanceUnhealthy", "the status checks of instance "+n.InstanceID+" fail"
+			break
+		}
 		e.Reason, e.Message = "InstanceStopping", "instance "+n.InstanceID+" is "+n.InstanceState
 	default:
 		return

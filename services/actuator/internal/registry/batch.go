@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -14,8 +15,8 @@ const unclaimed = 10 * time.Minute
 
 // Outdated are the records that are not needed any more: what is long over, and shortages that have ended. A claim is
 // forgotten only once its Kubernetes object is, or that would never be removed. History is how long ended claims are
-// remembered.
-func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) store.Batch {
+// remembered, and believed how long the first shortage of an offering is.
+func (r *Registry) Outdated(objects []model.ClaimID, history, believed time.Duration) store.Batch {
 	var b store.Batch
 	now := r.agenda.Now()
 	over := func(t time.Time) bool { return now.Sub(t) >= history }
@@ -33,10 +34,18 @@ func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) stor
 			b.DeleteNotices = append(b.DeleteNotices, id)
 		}
 	}
+	short := 0
 	for _, s := range r.Shortages {
-		if r.agenda.Due(s.Until) {
+		switch {
+		case !r.agenda.Due(s.Until):
+			short++
+		case r.agenda.Due(shortage.ForgottenAt(s, believed)):
 			b.DeleteShortages = append(b.DeleteShortages, s)
 		}
+	}
+	if short != r.short { // what is over is worth another try
+		r.short, r.shortagesChanged = short, true
+		r.agenda.Again()
 	}
 	slices.Sort(b.DeleteClaims)
 	slices.Sort(b.DeleteNotices)

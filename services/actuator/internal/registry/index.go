@@ -25,8 +25,17 @@ func (r *Registry) put(c *model.Claim) {
 	case c.State != model.ClaimInitialized:
 		r.underWay[c.ID] = c
 	}
+	if c.InstanceID != "" {
+		r.instances[c.InstanceID] = c.ID
+	}
 	if c.ProviderID != "" {
 		r.providers[c.ProviderID] = c.ID
+	}
+	if c.Launch != "" {
+		if r.launches[c.Launch] == nil {
+			r.launches[c.Launch] = map[model.ClaimID]*model.Claim{}
+		}
+		r.launches[c.Launch][c.ID] = c
 	}
 }
 
@@ -42,6 +51,13 @@ func (r *Registry) drop(id model.ClaimID) {
 func (r *Registry) unindex(c *model.Claim) {
 	delete(r.underWay, c.ID)
 	delete(r.ended, c.ID)
+	delete(r.launches[c.Launch], c.ID)
+	if len(r.launches[c.Launch]) == 0 {
+		delete(r.launches, c.Launch)
+	}
+	if r.instances[c.InstanceID] == c.ID {
+		delete(r.instances, c.InstanceID)
+	}
 	if r.providers[c.ProviderID] == c.ID {
 		delete(r.providers, c.ProviderID)
 	}
@@ -91,6 +107,11 @@ func (r *Registry) UnderWay() iter.Seq[*model.Claim] { return maps.Values(r.unde
 
 // OfProvider is the claim whose instance has the provider id; "" when there is none.
 func (r *Registry) OfProvider(id string) model.ClaimID { return r.providers[id] }
+
+// Together are the claims that one call launches, by id.
+func (r *Registry) Together(launch string) []*model.Claim {
+	return slices.SortedFunc(maps.Values(r.launches[launch]), func(a, b *model.Claim) int { return cmp.Compare(a.ID, b.ID) })
+}
 
 // Sorted are the claims by id. The list never changes, and callers must not change it.
 func (r *Registry) Sorted() []*model.Claim {

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -29,14 +29,16 @@ type Registry struct {
 	Created     map[model.ClaimID]int64
 	Disruptions map[model.DisruptionID]*model.DisruptionRecord
 	Notices     map[string]*model.Notice
-	Shortages   map[apply.OfferingKey]model.Shortage
+	Shortages   shortage.Memory
 	// Born is when the store was first used for this cluster.
 	Born time.Time
 
 	// underWay are those of Claims that have neither ended nor come to rest as Initialized, and ended those that have ended.
 	underWay, ended map[model.ClaimID]*model.Claim
-	// providers are the claims by the provider id of their instance.
-	providers map[string]model.ClaimID
+	// providers are the claims by the provider id of their instance, and instances by its own id.
+	providers, instances map[string]model.ClaimID
+	// launches are the claims by the call that launches them with others.
+	launches map[string]map[model.ClaimID]*model.Claim
 	// sorted are Claims by id but for replaced, which have been written since; nil where claims have come or gone.
 	sorted   []*model.Claim
 	replaced []*model.Claim
@@ -52,6 +54,8 @@ type Registry struct {
 	failure error
 	// shortagesChanged says that the shortages are not those that NewShortages was last asked about.
 	shortagesChanged bool
+	// short is how many of them are believed.
+	short int
 }
 
 // Change is a claim that was written: as it was before, nil for a new one, and as it is.
@@ -62,9 +66,10 @@ func New(s store.Store, a *agenda.Agenda) *Registry {
 	return &Registry{
 		store: s, agenda: a, Claims: map[model.ClaimID]*model.Claim{}, Created: map[model.ClaimID]int64{},
 		Disruptions: map[model.DisruptionID]*model.DisruptionRecord{}, Notices: map[string]*model.Notice{},
-		Shortages: map[apply.OfferingKey]model.Shortage{}, shortagesChanged: true,
-		underWay: map[model.ClaimID]*model.Claim{}, ended: map[model.ClaimID]*model.Claim{}, providers: map[string]model.ClaimID{},
-		touched: map[model.ClaimID]bool{},
+		Shortages: shortage.Memory{}, shortagesChanged: true,
+		underWay: map[model.ClaimID]*model.Claim{}, ended: map[model.ClaimID]*model.Claim{}, providers: map[string]model.ClaimID{}, instances: map[string]model.ClaimID{},
+		launches: map[string]map[model.ClaimID]*model.Claim{},
+		touched:  map[model.ClaimID]bool{},
 	}
 }
 
@@ -88,7 +93,7 @@ func (r *Registry) Load(ctx context.Context, f store.Fence) error {
 		r.Notices[c.Notices[i].ID] = &c.Notices[i]
 	}
 	for _, s := range c.Shortages {
-		r.Shortages[shortageKey(s)] = s
+		r.Shortages[shortage.KeyOf(s)] = s
 	}
 	r.stored, r.Born = c.Revision, c.Born
 	// The campaign was a write: what an older leader has shown lies below this.
@@ -100,10 +105,6 @@ func (r *Registry) Load(ctx context.Context, f store.Fence) error {
 	return err
 }
 
-func shortageKey(s model.Shortage) apply.OfferingKey {
-	return apply.OfferingKey{InstanceType: s.InstanceType, Zone: s.Zone, CapacityType: s.CapacityType}
-}
-
 // Err is why the term is over: a write failed, and it is not known what the store holds. The next term loads it afresh.
 func (r *Registry) Err() error { return r.failure }
 
@@ -111,6 +112,16 @@ func (r *Registry) Err() error { return r.failure }
 func (r *Registry) Leads(ctx context.Context) error {
 	_, err := r.store.Commit(ctx, r.fence, store.Batch{})
 	return err
+}
+
+// Remember keeps a fact for those who lead next. Workers call it.
+func (r *Registry) Remember(ctx context.Context, name string, data []byte) error {
+	return r.store.Remember(ctx, r.fence, name, data)
+}
+
+// Recall returns what was kept. Workers call it, also of those who do not lead.
+func (r *Registry) Recall(ctx context.Context, name string) ([]byte, error) {
+	return r.store.Recall(ctx, name)
 }
 
 // Write stores a batch whose parts need not stand together, in as many commits as it takes, and returns the changes of
@@ -182,10 +193,10 @@ func (r *Registry) takeOver(b store.Batch) []Change {
 		delete(r.Notices, id)
 	}
 	for _, s := range b.PutShortages {
-		r.Shortages[shortageKey(s)] = s
+		r.Shortages[shortage.KeyOf(s)] = s
 	}
 	for _, s := range b.DeleteShortages {
-		delete(r.Shortages, shortageKey(s))
+		delete(r.Shortages, shortage.KeyOf(s))
 	}
 	r.shortagesChanged = r.shortagesChanged || len(b.PutShortages)+len(b.DeleteShortages) > 0
 	return changes
@@ -207,16 +218,6 @@ func (r *Registry) NewShortages() bool {
 	return changed
 }
 
-// ShortUntil is until when EC2 is believed to have none of an offering; zero when it is believed to have some.
-func (r *Registry) ShortUntil(instanceType model.TypeName, zone string, capacity model.CapacityType) time.Time {
-	here := r.Shortages[apply.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: capacity}].Until
-	everywhere := r.Shortages[apply.OfferingKey{InstanceType: instanceType, CapacityType: capacity}].Until
-	if everywhere.After(here) {
-		return everywhere
-	}
-	return here
-}
-
 // Needed says that a claim of the class, or of any class for "", is not over yet.
 func (r *Registry) Needed(class model.NodeClassName) bool {
 	for _, c := range r.Claims {
@@ -228,14 +229,7 @@ func (r *Registry) Needed(class model.NodeClassName) bool {
 }
 
 // ClaimOf is the claim with the instance; "" when there is none.
-func (r *Registry) ClaimOf(instance string) model.ClaimID {
-	for id, c := range r.Claims {
-		if c.InstanceID == instance {
-			return id
-		}
-	}
-	return ""
-}
+func (r *Registry) ClaimOf(instance string) model.ClaimID { return r.instances[instance] }
 
 // Expecting are the claims of which an instance is about to come or to go, so that EC2 should be asked often, in no order.
 func (r *Registry) Expecting() []model.ClaimID {
@@ -249,14 +243,15 @@ func (r *Registry) Expecting() []model.ClaimID {
 	return out
 }
 
-// Launching says that a launch goes on, whose instance is not known yet.
-func (r *Registry) Launching() bool {
+// LaunchingSince is when the first of the launches began that go on, and whose instances are not known yet; zero for none.
+func (r *Registry) LaunchingSince() time.Time {
+	var first time.Time
 	for _, c := range r.underWay {
-		if c.State == model.ClaimLaunching {
-			return true
+		if c.State == model.ClaimLaunching && (first.IsZero() || c.StateTime.Before(first)) {
+			first = c.StateTime
 		}
 	}
-	return false
+	return first
 }
 
 // Ongoing are the disruptions that have not ended, by id.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -115,12 +116,12 @@ func TestOutdatedRecords(t *testing.T) {
 		"unknown-still": {EventTime: now.Add(-unclaimed)},
 		"to-come":       {Claim: "runs", EventTime: old, StartTime: now.Add(24 * time.Hour)}, "of-another": {EventTime: old, StartTime: now.Add(24 * time.Hour)},
 	}
-	over, lasts := model.Shortage{InstanceType: "a", Until: now}, model.Shortage{InstanceType: "b", Until: now.Add(time.Minute)}
-	r.Shortages = map[apply.OfferingKey]model.Shortage{shortageKey(over): over, shortageKey(lasts): lasts}
+	over, lasts := model.Shortage{InstanceType: "a", Until: now.Add(-time.Minute)}, model.Shortage{InstanceType: "b", Until: now.Add(time.Minute)}
+	r.Shortages = shortage.Memory{shortage.KeyOf(over): over, shortage.KeyOf(lasts): lasts}
 	want := store.Batch{
 		DeleteClaims: []model.ClaimID{"old"}, DeleteNotices: []string{"of-another", "of-old", "unknown-old", "unknown-still"}, DeleteShortages: []model.Shortage{over},
 	}
-	if d := cmp.Diff(want, r.Outdated([]model.ClaimID{"shown"}, time.Hour)); d != "" {
+	if d := cmp.Diff(want, r.Outdated([]model.ClaimID{"shown"}, time.Hour, time.Minute)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if next, _ := a.Next(); !next.Equal(lasts.Until) {

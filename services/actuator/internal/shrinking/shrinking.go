@@ -1,5 +1,5 @@
-// Package shrinking tells Kubernetes which pods to delete first when a workload is scaled down: it has deletion costs written.
-// Which those are is package shrink's to say. Start reading at Costs.
+// Package shrinking tells Kubernetes which pods to delete first when a workload is scaled down: it has deletion costs
+// written. It must never decide which those are: package shrink does. Start reading at Costs.
 package shrinking
 
 import (
