@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -109,10 +110,14 @@ type QueueConfig struct {
 
 // Validate implements config.Validator.
 func (c Config) Validate() error {
-	if c.Cluster == "" {
+	switch {
+	case c.Cluster == "":
 		return config.Errorf("cluster", "required: the cluster's name, as its instances are tagged with it")
+	case strings.ContainsAny(c.Cluster, "/ "):
+		return config.Errorf("cluster", "%q: want the cluster's name, as its instances are tagged with it", c.Cluster)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Validate implements config.Validator.

@@ -31,3 +31,11 @@ func TestAPolicyThatIsWrongIsNamedWithItsSection(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestAClusterIsCalledAsItsTagsCanBe(t *testing.T) {
+	var cfg watcher.Config
+	err := config.Decode([]byte(`{"cluster": "my cluster", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["127.0.0.1:2"]}}`), &cfg)
+	if err == nil || !strings.Contains(err.Error(), `cluster: "my cluster": want the cluster's name`) {
+		t.Errorf("error %v", err)
+	}
+}

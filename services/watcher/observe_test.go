@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -63,5 +66,35 @@ func TestAnObserverReadsAClusterByItself(t *testing.T) {
 func TestAnObserverNamesAKubeconfigThatIsNone(t *testing.T) {
 	if _, err := watcher.NewObserver(watcher.ObserverConfig{Kubeconfig: "/no/such/file", Log: slog.New(slog.DiscardHandler), Now: time.Now}); err == nil {
 		t.Error("it is taken")
+	}
+}
+
+// TestAnObserverSaysThatItsClusterCannotBeRead has informers that would try again for ever, without a word.
+func TestAnObserverSaysThatItsClusterCannotBeRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer error
+		want   string
+	}{
+		"nothing listens": {errors.New("dial tcp 127.0.0.1:6443: connect: connection refused"), "list node pools: dial tcp 127.0.0.1:6443"},
+		"no definitions":  {apierrors.NewNotFound(karpenterv1.NodePoolGVR().GroupResource(), ""), "the cluster has no NodePools"},
+		"no rights":       {apierrors.NewForbidden(karpenterv1.NodePoolGVR().GroupResource(), "", nil), "is forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+				karpenterv1.NodePoolGVR(): "NodePoolList",
+			})
+			dyn.PrependReactor("list", "nodepools", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tt.answer })
+			o, err := watcher.NewObserver(watcher.ObserverConfig{
+				Client: kubeclienttest.Reader{Clientset: fake.NewClientset()}, Dynamic: dyn, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			if err := o.Run(ctx, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
 	}
 }

@@ -1,5 +1,5 @@
 // Package boot is what the main of every Kerf service has in common: flags, one
-// strict JSON config, logging, tracing, metering, a gRPC server with the manners of boot/rpc,
+// strict config in YAML or JSON, logging, tracing, metering, a gRPC server with the manners of boot/rpc,
 // health, signals, and an orderly end. It must never know what the services do:
 // no noun of their domain occurs here. Start reading at Main, then Start and
 // Service.Run.

@@ -188,7 +188,7 @@ func cluster() []Instrument {
 		},
 		{
 			ID: ClusterCost, Name: "kerf.cluster.cost", Kind: Gauge, Unit: "{USD}/h", Services: watcher,
-			Text: "What Kerf's nodes cost at present prices; those that are being removed do not count.",
+			Text: "What Kerf's nodes cost at present prices, or estimates where none is known; those that are being removed do not count.",
 		},
 		{
 			ID: ClusterCostPlanned, Name: "kerf.cluster.cost.planned", Kind: Gauge, Unit: "{USD}/h", Services: watcher,
@@ -221,7 +221,7 @@ func claims() []Instrument {
 		},
 		{
 			ID: NodeCost, Name: "kerf.node.cost", Kind: Gauge, Unit: "{USD}/h", Services: actuator, Attributes: []Attribute{pool(), capacityType()},
-			Text: "What running instances cost at present prices; at the price of their launch where the present one is not known.",
+			Text: "What running instances cost at present prices, or estimates of them; at the price of their launch where neither is known.",
 		},
 		{
 			ID: NodeCostSaved, Name: "kerf.node.cost.saved", Kind: Gauge, Unit: "{USD}/h", Services: actuator, Attributes: []Attribute{pool(), capacityType()},
@@ -319,7 +319,7 @@ func requests() []Instrument {
 		{
 			ID: CloudDuration, Name: "kerf.aws.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),
 			Attributes: []Attribute{
-				closed(Operation, "launch", "terminate", "instances", "resolve_class", "release_class", "sweep_class", "instance_types", "on_demand_prices",
+				closed(Operation, "launch", "terminate", "tag", "instances", "resolve_class", "release_class", "sweep_class", "instance_types", "on_demand_prices",
 					"spot_prices", "receive_notices", "delete_notices"),
 				failure(ErrorCapacity, ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorNotReady),
 			},

@@ -1,13 +1,13 @@
-// Package convert turns Kubernetes objects into Kerf's nouns.
+// Package convert turns Kubernetes objects into the contract's messages, as objects of a snapshot.
 //
 // It decides what a Kubernetes object means for buying and returning nodes, and nothing else: each function is a
 // function of its arguments, with time among them, and never fails. What Kerf does not plan for is said in the object
 // that comes out (PodClass.unsupported, NodePool.not_ready), so that nothing is dropped in silence. It must never talk to
 // an API server; what one object needs to know of another it asks a References for.
 //
-// Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Constraints that several
-// objects write alike are read in package constraint, dynamic resource allocation in package device, and package manifests
-// puts whole sets of manifests together.
+// Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Pools, classes and
+// constraints that several objects write alike are read in kubeapi/reader, dynamic resource allocation in package device, and
+// package manifests puts whole sets of manifests together.
 package convert
 
 import (

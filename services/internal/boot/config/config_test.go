@@ -80,7 +80,7 @@ func TestDecodeNamesFieldAndRemedy(t *testing.T) {
 		"a duration as a number":                         {`{"main": {"wait": 50}}`, []string{"main.wait: 50 is not a duration"}},
 		"data after the object":                          {"{}\n{}", []string{"line 2, column 1"}},
 		"a syntax error has line and column":             {"{\n  \"listen\": x}", []string{"line 2, column"}},
-		"nothing at all":                                 {"", []string{"unexpected end"}},
+		"nothing at all":                                 {"", []string{"there is no field in it: write {}"}},
 		"a validator's complaint gets the whole path":    {`{"peers": [{"size": -1}]}`, []string{"peers[0].size: want more", "peers[0]: and less of the rest"}},
 		"values of maps are validated":                   {`{"by_name": {"x": {"size": -1}}}`, []string{"by_name.x.size: want more"}},
 		"an embedded struct is validated":                {`{"listen": "bad"}`, []string{"listen: want good"}},
@@ -148,7 +148,7 @@ func TestYAMLIsReadAsStrictlyAsJSON(t *testing.T) {
 		"listen: [":                 "line 1",
 		"peers:\n- size: -1\n":      "peers[0].size: want more",
 		"just words":                "want an object",
-		"# nothing but a comment\n": "EOF",
+		"# nothing but a comment\n": "there is no field in it: write {}",
 	} {
 		if err := config.Decode([]byte(give), &service{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", give, err, want)

@@ -11,14 +11,17 @@ import (
 	kyaml "sigs.k8s.io/yaml"
 )
 
-// toJSON returns what is YAML as JSON. What begins like JSON, or is
-// nothing at all, is left as it is: the errors about JSON name line and column.
+// toJSON returns what is YAML as JSON. What begins like JSON is left as it is: the
+// errors about JSON name line and column.
 func toJSON(data []byte) ([]byte, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("larger than %d bytes", MaxBytes)
 	}
 	text := bytes.TrimSpace(data)
-	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
+	if len(text) == 0 {
+		return nil, errNothing
+	}
+	if text[0] == '{' || text[0] == '[' {
 		return data, nil
 	}
 	if err := oneDocument(text); err != nil {
@@ -31,11 +34,17 @@ func toJSON(data []byte) ([]byte, error) {
 	return out, nil
 }
 
+// errNothing is about a file that may have been cut off, or not filled in.
+var errNothing = errors.New("there is no field in it: write {} for the defaults of all")
+
 // oneDocument refuses what the reader would leave unread without a word.
 func oneDocument(text []byte) error {
 	var node yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(text))
-	if err := documents.Decode(&node); err != nil {
+	switch err := documents.Decode(&node); {
+	case errors.Is(err, io.EOF):
+		return errNothing
+	case err != nil:
 		return err
 	}
 	if node.Content[0].Kind != yaml.MappingNode {

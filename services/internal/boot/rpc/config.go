@@ -10,6 +10,7 @@ package rpc
 import (
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,7 +164,7 @@ func checkAddress(field, addr string) error {
 		return nil
 	}
 	_, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
+	if _, badPort := strconv.ParseUint(port, 10, 16); err != nil || badPort != nil {
 		return config.Errorf(field, "%q is not an address: want host:port, such as 127.0.0.1:7400", addr)
 	}
 	return nil

@@ -236,6 +236,7 @@ func TestServerConfigNamesFieldAndRemedy(t *testing.T) {
 		"TLS without rules":                           {rpc.ServerConfig{TLS: files}, "authz: required with tls"},
 		"rules without TLS":                           {rpc.ServerConfig{Authz: anyone}, "authz: needs tls"},
 		"TLS without a client CA":                     {rpc.ServerConfig{TLS: rpc.ServerTLS{CertFile: "c", KeyFile: "k"}, Authz: anyone}, "tls.client_ca_file: required"},
+		"a port that there is not":                    {rpc.ServerConfig{Listen: "localhost:99999"}, `listen: "localhost:99999" is not an address`},
 		"an address without port":                     {rpc.ServerConfig{Listen: "localhost"}, `listen: "localhost" is not an address`},
 		"a method without service":                    {rpc.ServerConfig{TLS: files, Authz: rpc.Authz{"Do": {"*"}}}, "authz.Do: not a method"},
 		"an identity with a blank":                    {rpc.ServerConfig{TLS: files, Authz: rpc.Authz{"*": {"CN= x"}}}, "authz.*: \"CN= x\" is not a client identity"},

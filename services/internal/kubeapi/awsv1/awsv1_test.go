@@ -1,6 +1,7 @@
 package awsv1_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,8 +94,9 @@ func TestParseKubelet(t *testing.T) {
 				ImageGCHighThresholdPercent: number(80), ImageGCLowThresholdPercent: number(70), CPUCFSQuota: &yes,
 			},
 		},
-		"fields that it passes on": {text: `{"zeta":1,"alpha":{"b":2}}`, want: awsv1.Kubelet{Extra: []string{"alpha", "zeta"}}},
-		"an expression":            {text: `{"maxPods":"vcpus * 10"}`, fields: []string{"kubelet.maxPods"}},
+		"fields that it passes on": {text: `{"zeta":1,"alpha":{"b":2}}`, want: awsv1.Kubelet{Extra: map[string]json.RawMessage{"alpha": json.RawMessage(`{"b":2}`), "zeta": json.RawMessage("1")}}},
+		"an expression":            {text: `{"maxPods":"vcpus * 10"}`, want: awsv1.Kubelet{MaxPodsFormula: "vcpus * 10"}},
+		"one that can't be read":   {text: `{"maxPods":"vcpus *"}`, fields: []string{"kubelet.maxPods"}},
 		"a number for a quantity":  {text: `{"kubeReserved":{"cpu":1}}`, fields: []string{"kubelet.kubeReserved"}},
 		"several mistakes": {
 			text:   `{"maxPods":-1,"systemReserved":{"cpu":"-1"},"evictionHard":{"disk":"5%","pid.available":"-5%"},"evictionSoftGracePeriod":{"pid.available":"x"}}`,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/formula"
 )
 
 // Kubelet is the part of the kubelet's configuration that Kerf itself reads, as
@@ -21,6 +24,8 @@ type Kubelet struct {
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
 	// The most pods on a node.
 	MaxPods *int32 `json:"maxPods,omitempty"`
+	// The same as an expression, see package formula; "" where it is a number.
+	MaxPodsFormula string `json:"-"`
 	// The most pods per vCPU; MaxPods still holds.
 	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
 	// What the operating system keeps: cpu, memory, ephemeral-storage, pid.
@@ -33,7 +38,7 @@ type Kubelet struct {
 	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
 	// How long a soft threshold may be crossed, by signal: a duration.
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
-	// The most time that a soft eviction gives a pod, in seconds.
+	// The most time that a soft eviction gives a pod, in seconds; below 0 the pod's own.
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// How full the disk is when images are deleted, in percent.
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
@@ -42,9 +47,12 @@ type Kubelet struct {
 	// Whether CPU limits are enforced.
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 
-	// The fields that Kerf passes on without reading them. Sorted.
-	Extra []string `json:"-"`
+	// The fields that Kerf passes on without reading them, by name.
+	Extra map[string]json.RawMessage `json:"-"`
 }
+
+// ExtraNames are the names of Extra, sorted.
+func (k Kubelet) ExtraNames() []string { return slices.Sorted(maps.Keys(k.Extra)) }
 
 // ParseKubelet reads a node class's kubelet field; nil gives the zero Kubelet. The
 // errors name fields below path.
@@ -62,7 +70,16 @@ func ParseKubelet(raw *runtime.RawExtension, path *field.Path) (Kubelet, field.E
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		target, known := targets[name]
 		if !known {
-			k.Extra = append(k.Extra, name)
+			if k.Extra == nil {
+				k.Extra = map[string]json.RawMessage{}
+			}
+			k.Extra[name] = fields[name]
+			continue
+		}
+		if name == "maxPods" && json.Unmarshal(fields[name], &k.MaxPodsFormula) == nil && k.MaxPodsFormula != "" {
+			if _, err := formula.Parse(k.MaxPodsFormula); err != nil {
+				errs = append(errs, field.Invalid(path.Child(name), short(fields[name]), err.Error()))
+			}
 			continue
 		}
 		if err := json.Unmarshal(fields[name], target); err != nil {
@@ -95,7 +112,7 @@ func (k *Kubelet) targets() map[string]any {
 func wantOf(target any) string {
 	switch target.(type) {
 	case **int32:
-		return "want a whole number; expressions are not supported"
+		return "want a whole number; maxPods may be an expression too"
 	case **bool:
 		return "want true or false"
 	case *[]string:
@@ -107,15 +124,25 @@ func wantOf(target any) string {
 
 func (k *Kubelet) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	errs = append(errs, checkAddresses(k.ClusterDNS, path.Child("clusterDNS"))...)
 	errs = append(errs, checkCount(k.MaxPods, path.Child("maxPods"))...)
 	errs = append(errs, checkCount(k.PodsPerCore, path.Child("podsPerCore"))...)
-	errs = append(errs, checkCount(k.EvictionMaxPodGracePeriod, path.Child("evictionMaxPodGracePeriod"))...)
 	errs = append(errs, checkReserved(k.SystemReserved, path.Child("systemReserved"))...)
 	errs = append(errs, checkReserved(k.KubeReserved, path.Child("kubeReserved"))...)
 	errs = append(errs, checkThresholds(k.EvictionHard, path.Child("evictionHard"))...)
 	errs = append(errs, checkThresholds(k.EvictionSoft, path.Child("evictionSoft"))...)
 	errs = append(errs, checkGracePeriods(k, path)...)
 	return append(errs, checkImageGC(k, path)...)
+}
+
+func checkAddresses(list []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, text := range list {
+		if _, err := netip.ParseAddr(text); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i), text, "want an address such as 10.100.0.10"))
+		}
+	}
+	return errs
 }
 
 func checkCount(n *int32, path *field.Path) field.ErrorList {
@@ -166,7 +193,7 @@ func evictionSignals() []string {
 func checkQuantity(value string, path *field.Path) field.ErrorList {
 	q, err := resource.ParseQuantity(value)
 	if err != nil {
-		return field.ErrorList{field.Invalid(path, value, "want a quantity such as 100m or 200Mi; expressions are not supported")}
+		return field.ErrorList{field.Invalid(path, value, "want a quantity such as 100m or 200Mi; only maxPods may be an expression")}
 	}
 	if q.Sign() < 0 {
 		return field.ErrorList{field.Invalid(path, value, "want 0 or more")}

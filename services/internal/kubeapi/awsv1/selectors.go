@@ -34,6 +34,7 @@ type SecurityGroupSelectorTerm struct {
 	// +optional
 	ID string `json:"id,omitempty"`
 	// The group's own name, which is not its tag Name.
+	// +kubebuilder:validation:MinLength=1
 	// +optional
 	Name string `json:"name,omitempty"`
 }
@@ -105,6 +106,7 @@ type AMISelectorTerm struct {
 	ID string `json:"id,omitempty"`
 	// The image's own name, which is not its tag Name; * and ? match any text and any
 	// character.
+	// +kubebuilder:validation:MinLength=1
 	// +optional
 	Name string `json:"name,omitempty"`
 	// The image's owner: an account, self, amazon or aws-marketplace. Absent with a

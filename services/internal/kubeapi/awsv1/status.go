@@ -108,12 +108,33 @@ const (
 	ConditionValidationSucceeded       = karpenterv1.ConditionValidationSucceeded
 )
 
+// Dependencies are the conditions that ConditionReady is the conjunction of.
+func Dependencies() []string {
+	return []string{
+		ConditionValidationSucceeded, ConditionSubnetsReady, ConditionSecurityGroupsReady, ConditionAMIsReady,
+		ConditionInstanceProfileReady, ConditionPlacementGroupReady, ConditionCapacityReservationsReady,
+	}
+}
+
 // Reasons of conditions that are not true.
 const (
-	ReasonSubnetsNotFound         = "SubnetsNotFound"
-	ReasonSecurityGroupsNotFound  = "SecurityGroupsNotFound"
-	ReasonAMINotFound             = "AMINotFound"
-	ReasonUnsupportedAlias        = "UnsupportedAlias"
-	ReasonInstanceProfileNotFound = "InstanceProfileNotFound"
-	ReasonPlacementGroupNotFound  = "PlacementGroupNotFound"
+	ReasonSubnetsNotFound                = "SubnetsNotFound"
+	ReasonSecurityGroupsNotFound         = "SecurityGroupsNotFound"
+	ReasonAMINotFound                    = "AMINotFound"
+	ReasonUnsupportedAlias               = "UnsupportedAlias"
+	ReasonInstanceProfileNotFound        = "InstanceProfileNotFound"
+	ReasonPlacementGroupNotFound         = "PlacementGroupNotFound"
+	ReasonPlacementGroupResolutionFailed = "PlacementGroupResolutionFailed"
+
+	ReasonDependenciesNotReady            = "DependenciesNotReady"
+	ReasonCreateLaunchTemplateAuthFailed  = "CreateLaunchTemplateAuthCheckFailed"
+	ReasonCreateFleetAuthFailed           = "CreateFleetAuthCheckFailed"
+	ReasonRunInstancesAuthFailed          = "RunInstancesAuthCheckFailed"
+	ReasonTagValidationFailed             = "TagValidationFailed"
+	ReasonInvalidKubeletConfiguration     = "InvalidKubeletConfiguration"
+	ReasonUnsupportedKubeletConfiguration = "UnsupportedKubeletConfiguration"
+	ReasonKubeletExpressionInvalid        = "KubeletExpressionInvalid"
+	ReasonUserDataSizeLimitExceeded       = "UserDataSizeLimitExceeded"
+	ReasonUserDataInvalid                 = "UserDataInvalid"
+	ReasonInvalidSpec                     = "InvalidSpec"
 )

@@ -5,6 +5,7 @@
 package awsv1
 
 import (
+	"encoding/json"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -552,8 +553,19 @@ func (in *Kubelet) DeepCopyInto(out *Kubelet) {
 	}
 	if in.Extra != nil {
 		in, out := &in.Extra, &out.Extra
-		*out = make([]string, len(*in))
-		copy(*out, *in)
+		*out = make(map[string]json.RawMessage, len(*in))
+		for key, val := range *in {
+			var outVal []byte
+			if val == nil {
+				(*out)[key] = nil
+			} else {
+				inVal := (*in)[key]
+				in, out := &inVal, &outVal
+				*out = make(json.RawMessage, len(*in))
+				copy(*out, *in)
+			}
+			(*out)[key] = outVal
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 // was written: the order of keys and list items, empty values and white space
 // don't count.
 //
-// It must not know what is hashed. Sum is all there is.
+// It must not know what is hashed. Start reading at Sum, which is all there is.
 package canonical
 
 import (

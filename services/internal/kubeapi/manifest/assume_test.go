@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,6 +67,11 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 			[]string{"web=4"},
 			[]string{"Rollout web: planned for as a Deployment", "assumed: 4"},
 		},
+		"a ReplicationController": {
+			"apiVersion: v1\nkind: ReplicationController\nmetadata: {name: web}\nspec: {replicas: 2, selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}\n",
+			[]string{"web=2 of a=b"},
+			[]string{"ReplicationController web: planned for as a ReplicaSet of the same pods"},
+		},
 		"a Rollout of a Deployment": {
 			"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {workloadRef: {kind: Deployment, name: web}}\n", nil,
 			[]string{"spec.workloadRef: skipped: its pods are those of Deployment web"},
@@ -92,6 +98,8 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 						text += ":kubelet"
 					}
 					got = append(got, text)
+				case *appsv1.ReplicaSet:
+					got = append(got, fmt.Sprintf("%s=%d of %s", o.Name, *o.Spec.Replicas, metav1.FormatLabelSelector(o.Spec.Selector)))
 				case *appsv1.Deployment:
 					text := o.Name
 					if o.Spec.Replicas != nil {

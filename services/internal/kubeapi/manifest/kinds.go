@@ -40,16 +40,17 @@ func used() map[schema.GroupVersion][]string {
 type treatment int
 
 const (
-	takeIt    treatment = iota // read it as a known type
-	takeOld                    // read it as an old form and convert it
-	takeMoved                  // read it as what it is in today's version
-	skipIt                     // Kerf has no use for it
-	refuseIt                   // Kerf would need it, and can't read it
-	listIt                     // a list of other objects
-	foreignIt                  // another program's, which users may take for Kerf's
-	scaleIt                    // says how many replicas a workload has
-	rolloutIt                  // makes pods as a Deployment does
-	jobIt                      // makes Jobs
+	takeIt       treatment = iota // read it as a known type
+	takeOld                       // read it as an old form and convert it
+	takeMoved                     // read it as what it is in today's version
+	skipIt                        // Kerf has no use for it
+	refuseIt                      // Kerf would need it, and can't read it
+	listIt                        // a list of other objects
+	foreignIt                     // another program's, which users may take for Kerf's
+	scaleIt                       // says how many replicas a workload has
+	rolloutIt                     // makes pods as a Deployment does
+	controllerIt                  // makes pods as a ReplicaSet does
+	jobIt                         // makes Jobs
 )
 
 // kinds knows what to do with each kind.
@@ -86,7 +87,23 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	if ours(gv.Group) || gv.Group == autoscalingv1beta1.GroupVersion().Group && question != "" {
 		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows: " + cmp.Or(k.otherGroup(kind), question, "leave it out")
 	}
+	if at := k.misplaced(gv.Group, kind); at != "" {
+		return refuseIt, "apiVersion: " + apiVersion + " has no " + kind + ": write " + at
+	}
 	return skipIt, ""
+}
+
+// misplaced is where a kind of Kubernetes' own is that one of its other groups was given for, such as v1 for a Deployment.
+func (k *kinds) misplaced(group, kind string) string {
+	if len(k.ofGroup(group)) == 0 {
+		return ""
+	}
+	for known, names := range k.used {
+		if slices.Contains(names, kind) {
+			return known.String()
+		}
+	}
+	return ""
 }
 
 // ours tells groups whose kinds change what Kerf decides, so that leaving one out

@@ -93,50 +93,82 @@ func cutIndex(path string) (int, string, bool) {
 	return index, strings.TrimPrefix(rest, "."), true
 }
 
-// culprit finds the field that makes decode fail, by leaving out one field after
-// the other: decoders of single values, such as quantities, don't know where the
-// value stands. "" means that no single field is to blame.
-func culprit(text []byte, decode func([]byte) error) string {
+// culprit finds the field that makes decode fail, and its value, by leaving out one field after the other: decoders of single
+// values, such as quantities, don't know where the value stands. "" means that no field is to blame.
+func culprit(text []byte, decode func([]byte) error) (path string, value any) {
 	var tree any
 	if len(text) > maxSearched || json.Unmarshal(text, &tree) != nil {
-		return ""
+		return "", nil
 	}
-	attempts := 0
-	toBlame := func() bool {
-		if attempts++; attempts > maxAttempts {
-			return false
-		}
-		without, err := json.Marshal(tree)
-		return err == nil && decode(without) == nil
-	}
-	return blame(tree, "", toBlame)
+	s := search{tree: tree, decode: decode, left: maxAttempts}
+	return s.blame(tree, ""), s.value
 }
 
-// blame changes node for a moment, to see whether it decodes without one of its
-// fields; items of lists are emptied, because leaving one out moves the others.
-func blame(node any, path string, toBlame func() bool) string {
+// search is one for a culprit; value is that of the field found last.
+type search struct {
+	tree, value any
+	decode      func([]byte) error
+	left        int // attempts
+}
+
+// decodes tells whether the tree does as it is now; of a search that has taken too long it says no.
+func (s *search) decodes() bool {
+	if s.left--; s.left < 0 {
+		return false
+	}
+	text, err := json.Marshal(s.tree)
+	return err == nil && s.decode(text) == nil
+}
+
+// blame changes node for a moment, to see whether it decodes without one of its fields. Where more than one is wrong, such as a
+// label in a selector and again in the template, they are left out from the last to the first, until the rest decodes.
+func (s *search) blame(node any, path string) string {
+	all := membersOf(node, path)
+	for _, m := range all {
+		m.leaveOut()
+		guilty := s.decodes()
+		m.restore()
+		if guilty {
+			s.value = m.value
+			return cmp.Or(s.blame(m.value, m.path), m.path)
+		}
+	}
+	defer func() {
+		for _, m := range all {
+			m.restore()
+		}
+	}()
+	for i := range all {
+		m := all[len(all)-1-i]
+		if m.leaveOut(); s.decodes() {
+			m.restore()
+			s.value = m.value
+			return cmp.Or(s.blame(m.value, m.path), m.path)
+		}
+	}
+	return ""
+}
+
+// member is a field of an object, or an item of a list, which is emptied, because leaving it out moves the others.
+type member struct {
+	path              string
+	value             any
+	leaveOut, restore func()
+}
+
+func membersOf(node any, path string) []member {
+	var out []member
 	switch n := node.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(n)) {
 			value := n[key]
-			delete(n, key)
-			guilty := toBlame()
-			n[key] = value
-			if guilty {
-				at := strings.TrimPrefix(path+"."+key, ".")
-				return cmp.Or(blame(value, at, toBlame), at)
-			}
+			at := strings.TrimPrefix(path+"."+key, ".")
+			out = append(out, member{at, value, func() { delete(n, key) }, func() { n[key] = value }})
 		}
 	case []any:
 		for i, value := range n {
-			n[i] = nil
-			guilty := toBlame()
-			n[i] = value
-			if guilty {
-				at := fmt.Sprintf("%s[%d]", path, i)
-				return cmp.Or(blame(value, at, toBlame), at)
-			}
+			out = append(out, member{fmt.Sprintf("%s[%d]", path, i), value, func() { n[i] = nil }, func() { n[i] = value }})
 		}
 	}
-	return ""
+	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,10 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 	switch {
 	case gv.Group == autoMode:
 		return foreignIt, autoModeText
+	case gv.Group == "kustomize.config.k8s.io":
+		return foreignIt, "what kustomize would make of the files is not known; to plan for it, " + renderIt
+	case gv.Group == "" && kind == "ReplicationController":
+		return controllerIt, ""
 	case gv.Group == "autoscaling" && kind == "HorizontalPodAutoscaler":
 		return scaleIt, ""
 	case gv.Group == "keda.sh" && kind == "ScaledObject":
@@ -69,6 +74,8 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 		r.rollout(doc, h)
 	case t == jobIt:
 		r.scaledJob(doc, h)
+	case t == controllerIt:
+		r.controller(doc, h)
 	default:
 		r.scaler(doc, h)
 	}
@@ -140,6 +147,25 @@ func (r *reader) rollout(doc document, h header) {
 		r.warn(doc.place, h.title(), n.Field, n.Message)
 	}
 	r.add(entry{place: doc.place, name: h.title(), object: d})
+}
+
+// controller reads a ReplicationController as the ReplicaSet that took its place.
+func (r *reader) controller(doc document, h header) {
+	var old corev1.ReplicationController
+	if !r.decode(doc, h, &old) {
+		return
+	}
+	set := &appsv1.ReplicaSet{ObjectMeta: old.ObjectMeta, Spec: appsv1.ReplicaSetSpec{Replicas: old.Spec.Replicas}}
+	set.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	if old.Spec.Template != nil {
+		set.Spec.Template = *old.Spec.Template
+	}
+	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: old.Spec.Selector}
+	if len(old.Spec.Selector) == 0 {
+		set.Spec.Selector.MatchLabels = set.Spec.Template.Labels
+	}
+	r.warn(doc.place, h.title(), "", "planned for as a ReplicaSet of the same pods")
+	r.add(entry{place: doc.place, name: h.title(), object: set})
 }
 
 // scaler says how many replicas a workload has at least.

@@ -175,7 +175,7 @@ func (r *reader) object(doc document, depth int) {
 		r.skip(doc.place, h)
 	case foreignIt:
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
-	case scaleIt, rolloutIt, jobIt:
+	case scaleIt, rolloutIt, jobIt, controllerIt:
 		r.stranger(doc, h, treatment)
 	case refuseIt:
 		r.fail(doc.place, h.title(), "", problem)
@@ -356,7 +356,7 @@ func (r *reader) decode(doc document, h header, obj any) bool {
 
 // wrongValue reports a value of the wrong type or form.
 func (r *reader) wrongValue(doc document, h header, obj any, err error) {
-	path := culprit(doc.json, func(text []byte) error {
+	path, value := culprit(doc.json, func(text []byte) error {
 		fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
 		_, err := kjson.UnmarshalStrict(text, fresh)
 		return err
@@ -367,7 +367,11 @@ func (r *reader) wrongValue(doc document, h header, obj any, err error) {
 	}
 	if errors.Is(err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
 		problem = "want a quantity such as 2, 500m or 4Gi"
+		if text, ok := value.(string); ok {
+			problem += fmt.Sprintf(", got %q", text)
+		}
 	}
+	problem += renamed(h, path)
 	if path != "" {
 		place.Line = lineOf(doc, path)
 	}

@@ -229,6 +229,14 @@ func TestBadInputIsNamed(t *testing.T) {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n  - name: b\n    resources:\n      requests: {cpu: 1x}\n",
 			found{1, 9, "Pod a", "spec.containers[1].resources.requests.cpu"},
 		},
+		"a number where there are two, in a selector and in the template": {
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector:\n    matchLabels: {v: 1}\n  template:\n    metadata:\n      labels: {v: 1}\n",
+			found{1, 6, "Deployment a", "spec.selector.matchLabels.v"},
+		},
+		"two items of a list": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: 1\n  - name: 2\n", found{1, 6, "Pod a", "spec.containers[0].name"},
+		},
+		"a Deployment of the core group": {"apiVersion: v1\nkind: Deployment\nmetadata: {name: a}\n", found{1, 1, "Deployment a", ""}},
 		"a kind in a version that is yet to come": {
 			"apiVersion: policy/v2\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", found{1, 1, "PodDisruptionBudget a", ""},
 		},
@@ -323,6 +331,7 @@ func TestGoodInputIsRead(t *testing.T) {
 		"an autoscaler and a Rollout, where nothing is assumed": {
 			"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n---\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\n", nil, 1,
 		},
+		"what kustomize would read": {"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", nil, 1},
 		"the same name in two namespaces": {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: x}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", []string{"a", "a"}, 0,
 		},
@@ -353,6 +362,10 @@ func TestGoodInputIsRead(t *testing.T) {
 func TestWhatAnUnknownFieldMeans(t *testing.T) {
 	const pool, class = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n", "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\n"
 	for name, tt := range map[string]struct{ text, want string }{
+		"when empty nodes went":        {pool + "spec: {ttlSecondsAfterEmpty: 30}", "since v1beta1 it is spec.disruption.consolidateAfter, such as 30s, with consolidationPolicy: WhenEmpty"},
+		"when nodes expired":           {pool + "spec: {ttlSecondsUntilExpired: 30}", "since v1 it is spec.template.spec.expireAfter, such as 720h"},
+		"a switch of consolidation":    {pool + "spec: {consolidation: {enabled: true}}", "since v1 it is spec.disruption.consolidationPolicy: WhenEmptyOrUnderutilized"},
+		"a template of AWS":            {pool + "spec: {providerRef: {name: a}}", "since v1beta1 it is spec.template.spec.nodeClassRef"},
 		"a letter too few":             {pool + "spec: {limit: {cpu: 1}}", "spec.limit: unknown field: ignored; did you mean limits?"},
 		"a place that is another":      {pool + "spec: {requirements: []}", "ignored; did you mean spec.template.spec.requirements?"},
 		"where it was once":            {pool + "spec: {disruption: {expireAfter: 720h}}", "did you mean spec.template.spec.expireAfter?"},
@@ -367,6 +380,22 @@ func TestWhatAnUnknownFieldMeans(t *testing.T) {
 			_, warnings, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
 			if err != nil || len(warnings) != 1 || !strings.HasSuffix(warnings[0].String(), tt.want) {
 				t.Errorf("warnings %q, error %v, want %q", warnings, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestAWrongValueIsNamed looks at what is said of a value beside its place.
+func TestAWrongValueIsNamed(t *testing.T) {
+	const pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"a unit that is none":           {pool + "spec: {limits: {memory: 4GB}}", `spec.limits.memory: want a quantity such as 2, 500m or 4Gi, got "4GB"`},
+		"limits of v1alpha5":            {pool + "spec: {limits: {resources: {cpu: 1}}}", "spec.limits.resources: want a quantity such as 2, 500m or 4Gi; since v1beta1 what is limited stands right under spec.limits"},
+		"a group that has no such kind": {"apiVersion: v1\nkind: Deployment\nmetadata: {name: a}", "apiVersion: v1 has no Deployment: write apps/v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml"); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
 			}
 		})
 	}

@@ -19,6 +19,8 @@ const (
 	maxTerms    = 30
 	maxTermTags = 20
 	maxTags     = 50
+
+	maxGroupName = 255 // of a placement group
 )
 
 // EC2NodeClass is everything that is wrong with a node class, in the order
@@ -155,6 +157,9 @@ func validatePlacementGroup(g *awsv1.PlacementGroupSelector, path *field.Path) f
 	if (g.Name == "") == (g.ID == "") {
 		return field.ErrorList{field.Required(path, "set exactly one of name and id")}
 	}
+	if len(g.Name) > maxGroupName {
+		return field.ErrorList{field.TooLong(path.Child("name"), g.Name, maxGroupName)}
+	}
 	return validateID(g.ID, "pg-", path.Child("id"))
 }
 
@@ -245,7 +250,7 @@ func validateKubelet(c *awsv1.EC2NodeClass, path *field.Path) field.ErrorList {
 	if len(errs) > 0 || family == awsv1.FamilyCustom {
 		return errs
 	}
-	for _, name := range k.Extra {
+	for _, name := range k.ExtraNames() {
 		if name == "registerWithTaints" {
 			errs = append(errs, field.Forbidden(path.Child(name), "write the pool's taints and startupTaints instead"))
 		} else if family != awsv1.FamilyAL2023 {

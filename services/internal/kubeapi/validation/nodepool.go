@@ -219,7 +219,11 @@ func validateDisruption(d *karpenterv1.Disruption, path *field.Path) field.Error
 	errs := validateNillable(d.ConsolidateAfter, path.Child("consolidateAfter"))
 	policies := []karpenterv1.ConsolidationPolicy{karpenterv1.ConsolidateWhenEmpty, karpenterv1.ConsolidateWhenEmptyOrUnderutilized, karpenterv1.ConsolidateBalanced}
 	if !slices.Contains(policies, d.ConsolidationPolicy) {
-		errs = append(errs, field.NotSupported(path.Child("consolidationPolicy"), d.ConsolidationPolicy, policies))
+		unknown := field.NotSupported(path.Child("consolidationPolicy"), d.ConsolidationPolicy, policies)
+		if d.ConsolidationPolicy == "WhenUnderutilized" {
+			unknown.Detail += "; WhenUnderutilized is WhenEmptyOrUnderutilized since v1"
+		}
+		errs = append(errs, unknown)
 	}
 	if len(d.Budgets) > maxBudgets {
 		errs = append(errs, field.TooMany(path.Child("budgets"), len(d.Budgets), maxBudgets))

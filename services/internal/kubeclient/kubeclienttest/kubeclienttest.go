@@ -1,6 +1,6 @@
 // Package kubeclienttest lets tests read client-go's fake of an API server as package kubeclient reads a real one.
 //
-// It is for tests alone: it brings the types of all API groups with it.
+// It is for tests alone: it brings the types of all API groups with it. Start reading at Reader.
 package kubeclienttest
 
 import (

@@ -88,7 +88,7 @@ type Source struct {
 	devices devices
 	health  health
 	run     []func(context.Context)
-	synced  []cache.InformerSynced
+	synced  []kubeclient.Synced
 }
 
 // New sets informers up; nothing is read before Run.
@@ -231,7 +231,9 @@ func (s *Source) watch(w watched) error {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}
 	s.run = append(s.run, w.informer.RunWithContext)
-	s.synced = append(s.synced, func() bool { return refused.Load() || w.informer.HasSynced() })
+	s.synced = append(s.synced, kubeclient.Synced{
+		Resource: w.resource, Has: func() bool { return refused.Load() || w.informer.HasSynced() },
+	})
 	return nil
 }
 
@@ -252,7 +254,7 @@ func (s *Source) Run(ctx context.Context, out chan<- snapshot.Batch) error {
 		}
 	}()
 	begin := s.cfg.Now()
-	if !cache.WaitForCacheSync(ctx.Done(), s.synced...) {
+	if !kubeclient.WaitForSync(ctx, s.cfg.Log, s.synced) {
 		return ctx.Err()
 	}
 	s.cfg.Log.InfoContext(ctx, "read the cluster", "pods", len(s.stores.pods.ListKeys()), "nodes", len(s.stores.nodes.ListKeys()),

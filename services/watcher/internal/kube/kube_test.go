@@ -333,6 +333,7 @@ func TestMoreChangesThanTheQueueHoldsAreAllSeen(t *testing.T) {
 		a.settle()
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 			a.must(a.core.CoreV1().Pods("shop").Create(t.Context(), pod(name, ""), metav1.CreateOptions{}))
+			synctest.Wait() // the first batch is not taken off meanwhile, so that the queue fills behind it
 		}
 		if err := a.core.CoreV1().Pods("shop").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)

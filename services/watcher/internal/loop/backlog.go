@@ -39,7 +39,7 @@ func (b backlog) follow(d snapshot.Delta) (fresh, arrived int) {
 				arrived++
 			}
 		case *clusterpb.Claim:
-			if over(m) {
+			if ended(m) {
 				delete(b.claims, o.ID)
 			} else {
 				b.claims[o.ID] = true
@@ -73,6 +73,6 @@ func waits(p *clusterpb.Pod, class *snapshot.Object) bool {
 	return ok && !c.GetDaemon() && !c.GetMirror()
 }
 
-func over(c *clusterpb.Claim) bool {
+func ended(c *clusterpb.Claim) bool {
 	return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_FAILED
 }

@@ -101,7 +101,7 @@ func (r relayed) knows(plan *plannerpb.Plan) bool {
 		return false
 	}
 	for node, cost := range next.costs {
-		if rules.CostNews(r.costs[node], cost) {
+		if rules.DeletionCostNews(r.costs[node], cost) {
 			return false
 		}
 	}

@@ -74,18 +74,19 @@ type Loop struct {
 	triggers triggers
 	pace     pace.State
 
-	seen    bool // the cluster was read as a whole
-	driver  bool
-	results chan result // of the plan at hand
-	running bool
+	readWhole bool // the cluster was read as a whole
+	driver    bool
+	results   chan result // of the plan at hand
+	running   bool
 
 	// relayed is what the actuator's leader was told last; anew says that there is another one since the plan at hand began, or
 	// that this watcher has not driven all the time: what that plan told does not count.
 	relayed relayed
 	anew    bool
-	told    map[string]bool // problems of users' objects that are known from the last plan
-	resume  string          // where the last search for nodes to disrupt ended
-	trouble string          // what went wrong last, until a plan succeeds
+	// knownProblems are those of users' objects in the last plan.
+	knownProblems map[string]bool
+	resume        string // where the last search for nodes to disrupt ended
+	trouble       string // what went wrong last, until a plan succeeds
 }
 
 // New makes a loop.
@@ -106,7 +107,7 @@ func (l *Loop) Run(ctx context.Context, in Inputs) error {
 			}
 			return ctx.Err()
 		case b := <-in.Cluster:
-			l.seen = l.seen || len(b.Whole) > 0
+			l.readWhole = l.readWhole || len(b.Whole) > 0
 			l.fold(ctx, b, time.Time{})
 		case u := <-in.Inventory:
 			l.hear(ctx, u)
@@ -114,7 +115,7 @@ func (l *Loop) Run(ctx context.Context, in Inputs) error {
 			l.finish(ctx, r)
 		case <-timer.C:
 		}
-		l.pace = l.pace.Drive(l.driver && l.seen, l.cfg.Now())
+		l.pace = l.pace.Drive(l.driver && l.readWhole, l.cfg.Now())
 		d := l.pace.Next(l.cfg.Pace, l.cfg.Now())
 		switch {
 		case d.Plan:
@@ -143,7 +144,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 		NewPods: fresh, Arrived: arrived, Pods: next.Len(snapshot.Pod), Work: l.backlog.work(), Waiting: l.backlog.waiting(),
 		Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
-	if l.seen {
+	if l.readWhole {
 		l.cfg.Measure.Changed(&was, delta)
 		l.cfg.Measure.Saw(next)
 		l.cfg.Publish(next)
@@ -203,7 +204,7 @@ func (l *Loop) tell(ctx context.Context, r result) {
 		subject := convert.SubjectText(p.GetSubject())
 		key := subject + " " + p.GetCode().String()
 		known[key] = true
-		if l.told[key] {
+		if l.knownProblems[key] {
 			continue
 		}
 		if said++; said <= maxRejections {
@@ -211,7 +212,7 @@ func (l *Loop) tell(ctx context.Context, r result) {
 				"remedy", p.GetRemedy())
 		}
 	}
-	l.told = known
+	l.knownProblems = known
 }
 
 // report says once that plans fail, and once that they don't any more.
