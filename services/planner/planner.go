@@ -24,6 +24,10 @@ const DefaultListen = "127.0.0.1:7400"
 type Config struct {
 	boot.ServiceConfig
 	Sessions Sessions `json:"sessions"`
+	// FailedInputs is a folder, which must be there, in which up to ten inputs are kept that the planner failed on: `kerf plan -f`
+	// reads them, and they belong to a report of the defect. They hold no secrets, but names and labels of workloads; empty
+	// keeps none.
+	FailedInputs string `json:"failed_inputs"`
 }
 
 // Sessions bounds what clients may ask of the planner, each and all together. What is beyond is refused with
@@ -79,7 +83,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	srv := server.New(server.Config{Tracer: svc.Tracer, Log: svc.Log, Limits: cfg.Sessions.limits()})
+	srv := server.New(server.Config{Tracer: svc.Tracer, Log: svc.Log, Limits: cfg.Sessions.limits(), FailedInputs: cfg.FailedInputs})
 	recorder, err := metrics.For(svc, metrics.Planner, cfg.Metrics.LegacyNames)
 	if err == nil {
 		err = srv.Measure(recorder)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/kerf-dev/kerf/test/differential/gen"
 )
@@ -24,7 +25,12 @@ func main() {
 	flag.IntVar(&cfg.options.Worlds, "worlds", 2, "how many draws of what claims are launched as")
 	flag.IntVar(&cfg.workers, "workers", runtime.GOMAXPROCS(0), "how many seeds at a time")
 	flag.IntVar(&cfg.show, "show", 3, "how many failing seeds to make smaller and show")
+	flag.DurationVar(&cfg.hunt, "hunt", 0, "try seeds that have not been tried for so long, such as 60m; -from says where to begin")
+	flag.StringVar(&cfg.keep, "keep", "", "the folder that failing seeds are kept in as scenario files, made smaller")
 	flag.Parse()
+	if cfg.hunt > 0 && cfg.from == 0 {
+		cfg.from = uint64(time.Now().UnixNano())
+	}
 	var err error
 	if cfg.families, err = gen.Parse(*families); err != nil {
 		fmt.Fprintln(os.Stderr, "differential: -families:", err)

@@ -23,7 +23,7 @@ func TestNeighboursAreTheSchedulers(t *testing.T) {
 	s := scheduler(t)
 	answers := map[bool]int{}
 	for seed := range uint64(clusters) {
-		d := drawer{rand.New(rand.NewPCG(seed, 7))} //nolint:gosec // not a secret
+		d := drawer{rand.New(rand.NewPCG(seed, 7))}
 		var nodes []*corev1.Node
 		for i := range 2 + d.r.IntN(6) {
 			nodes = append(nodes, d.node(i))

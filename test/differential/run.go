@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +27,14 @@ type config struct {
 	workers  int
 	show     int
 	verbose  bool
+	// hunt is how long to go on, in rounds of huntRound seeds; 0 tries seeds once.
+	hunt time.Duration
+	// keep is where failing seeds are kept; "" is nowhere.
+	keep string
 }
+
+// huntRound is how many seeds a hunt tries between two lines that say how it goes.
+const huntRound = 2000
 
 // totals sum up many results.
 type totals struct {
@@ -59,9 +68,18 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 // run tries the seeds and reports; it is false when a plan failed.
 func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	began := time.Now()
-	t, err := tryAll(ctx, cfg)
-	if err != nil {
-		return false, err
+	t := &totals{}
+	for round := cfg; ; round.from += uint64(round.seeds) {
+		if cfg.hunt > 0 {
+			round.seeds = huntRound
+		}
+		if err := tryAll(ctx, round, t); err != nil {
+			return false, err
+		}
+		if cfg.hunt == 0 || time.Since(began) > cfg.hunt {
+			break
+		}
+		fmt.Fprintf(os.Stderr, "%s: %d seeds from %d on, %d failed\n", time.Since(began).Round(time.Second), t.seeds, cfg.from, len(t.failing))
 	}
 	slices.SortFunc(t.failing, func(a, b failing) int { return cmp.Compare(a.c.Seed, b.c.Seed) })
 	for _, f := range t.failing {
@@ -71,6 +89,9 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	}
 	if err := explain(ctx, cfg, t.failing, out); err != nil {
 		return false, err
+	}
+	if cfg.hunt > 0 {
+		fmt.Fprintf(out, "-from %d -seeds %d tries the same again\n", cfg.from, t.seeds)
 	}
 	took := time.Since(began)
 	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d unsupported, %d out of caution); misfits %d, missed %d; "+
@@ -114,20 +135,32 @@ func explain(ctx context.Context, cfg config, all []failing, out io.Writer) erro
 			return err
 		}
 		title := fmt.Sprintf("Seed %d of the differential test, made smaller: %s.", f.c.Seed, last)
-		fmt.Fprintf(out, "\n%s", show.Scenario(small, title))
-		fmt.Fprintf(out, "-- planned --\n%s", show.Plan(r.Plan))
+		text := show.Scenario(small, title) + "-- planned --\n" + show.Plan(r.Plan)
+		fmt.Fprintf(out, "\n%s", text)
+		if err := keep(cfg.keep, f.c.Seed, text); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// keep writes a failing seed down.
+func keep(dir string, seed uint64, text string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // nothing in it is secret
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("seed-%d.txtar", seed)), []byte(text), 0o600)
+}
+
 // tryAll tries the seeds, several at a time; each worker has a scheduler of its own.
-func tryAll(ctx context.Context, cfg config) (*totals, error) {
+func tryAll(ctx context.Context, cfg config, sum *totals) (fail error) {
 	var (
 		next  atomic.Int64
 		mutex sync.Mutex
 		group sync.WaitGroup
-		sum   totals
-		fail  error
 	)
 	for range max(1, cfg.workers) {
 		group.Go(func() {
@@ -148,10 +181,10 @@ func tryAll(ctx context.Context, cfg config) (*totals, error) {
 				mutex.Unlock()
 			}
 			mutex.Lock()
-			fail = err
+			fail = cmp.Or(fail, err)
 			mutex.Unlock()
 		})
 	}
 	group.Wait()
-	return &sum, fail
+	return fail
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -32,10 +33,12 @@ func (m *market) statement(s *statement) error {
 		m.unavailable(s)
 	case "reserve":
 		m.reserve(s)
+	case "shifted":
+		m.shifted(s)
 	case "zone-ids":
 		m.named(s)
 	default:
-		return fmt.Errorf("%s: %q is not known; want bundled, type, reserve, unavailable, zone-ids", s.where, s.verb)
+		return fmt.Errorf("%s: %q is not known; want bundled, type, reserve, unavailable, shifted, zone-ids", s.where, s.verb)
 	}
 	return s.done()
 }
@@ -66,8 +69,8 @@ func (m *market) bundled(s *statement) {
 			return
 		}
 		m.types = append(m.types, shapeOf(shape))
-		for _, z := range t.Zones {
-			m.offer(t.Name, z, prices{t.OnDemandMicroUSD, instancetype.SpotEstimate(t.OnDemandMicroUSD), true})
+		for _, z := range t.Zones { // what spot saves of each type is left out: scenarios outlive it
+			m.offer(t.Name, z, prices{onDemand: t.OnDemandMicroUSD, spot: catalog.SpotEstimate(t.OnDemandMicroUSD, 0), spotEstimated: true})
 		}
 	}
 }
@@ -80,15 +83,18 @@ func shapeOf(s instancetype.Shape) model.InstanceType {
 type prices struct {
 	onDemand, spot int64
 	spotEstimated  bool
+	reclaimed      model.ReclaimBand
+	unknown        bool // what it costs on demand is not known
 }
 
 func (m *market) offer(name, z string, p prices) {
-	if p.onDemand > 0 {
+	if p.onDemand > 0 || p.unknown {
 		m.offerings = append(m.offerings, model.Offering{InstanceType: model.TypeName(name), Zone: z, CapacityType: model.OnDemand, Price: p.onDemand})
 	}
 	if p.spot > 0 {
 		m.offerings = append(m.offerings, model.Offering{
 			InstanceType: model.TypeName(name), Zone: z, CapacityType: model.Spot, Price: p.spot, PriceEstimated: p.spotEstimated,
+			Reclaimed: p.reclaimed,
 		})
 	}
 }
@@ -102,11 +108,22 @@ func (m *market) typ(s *statement) {
 		model.Label{Key: labels.InstanceType, Value: s.name}, model.Label{Key: labels.Arch, Value: arch}, model.Label{Key: labels.OS, Value: "linux"}))
 	m.types = append(m.types, model.InstanceType{Name: model.TypeName(s.name), Labels: labels, Capacity: has, Allocatable: has})
 	var p prices
-	if v := s.text("price", ""); v != "" {
+	switch v := s.text("price", ""); v {
+	case "":
+	case "unknown":
+		p.unknown = true
+	default:
 		p.onDemand = s.money("price", v)
 	}
 	if v := s.text("spot", ""); v != "" {
 		p.spot = s.money("spot", v)
+	}
+	if v := s.text("reclaimed", ""); v != "" {
+		band, err := model.ParseReclaimBand(v)
+		if err != nil {
+			s.fail("%w", err)
+		}
+		p.reclaimed = band
 	}
 	where := s.list("zones")
 	if where == nil {
@@ -135,6 +152,19 @@ func (m *market) unavailable(s *statement) {
 	}
 	if !found {
 		s.fail("there is no such offering")
+	}
+}
+
+// shifted notes that the cluster is shifted away from a zone.
+func (m *market) shifted(s *statement) {
+	found := false
+	for i := range m.offerings {
+		if o := &m.offerings[i]; o.Zone == zone(s.name) {
+			o.ZoneShifted, found = true, true
+		}
+	}
+	if !found {
+		s.fail("nothing is sold in zone %s", s.name)
 	}
 }
 

@@ -97,7 +97,7 @@ func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n")
 
 // ask makes a plan as the planner's service does.
 func ask(in model.Input) (safe.Answer, error) {
-	return safe.Decide(in, func(in *model.Input) (model.Plan, error) { return plan.Decide(*in) })
+	return safe.Decide(in, func(in *model.Input) (model.Plan, error) { return plan.Decide(*in) }, plan.Decide)
 }
 
 func decide(in model.Input) (model.Plan, error) {

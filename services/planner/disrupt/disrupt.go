@@ -39,16 +39,16 @@ type Params struct {
 // Result is what Run found.
 type Result struct {
 	Decisions []draft.Decision
-	// Verdicts say, by place in View.Hosts, why each node stays or goes; only nodes that Kerf owns have one.
+	// Verdicts say, by index in View.Hosts, why each node stays or goes; only nodes that Kerf owns have one.
 	Verdicts []model.Reason
-	// Waste is, by place in View.Hosts, what a node costs beyond what its pods are worth; 0 where that is not known.
+	// Waste is, by index in View.Hosts, what a node costs beyond what its pods are worth; 0 where that is not known.
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary
 	// Deferred are hosts that later plans are to remove, as soon as budgets let them. DeferredKnown says that all were looked for.
 	Deferred      []int
 	DeferredKnown bool
-	// DeletionCosts are, by place in View.Hosts, for the pods of each node that Kerf owns: see package shrink.
+	// DeletionCosts are, by index in View.Hosts, for the pods of each node that Kerf owns: see package shrink.
 	DeletionCosts []int32
 	// ReconsiderTime is when time alone first changes which nodes may or must go; zero when it never does.
 	ReconsiderTime time.Time

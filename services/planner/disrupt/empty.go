@@ -11,7 +11,7 @@ import (
 // removeEmpty removes nodes that nothing runs on. It returns those that wait for their budget.
 func removeEmpty(dr *draft.Draft) (waiting []int) {
 	for _, h := range dr.Candidates {
-		if len(dr.Moving[h]) > 0 || !dr.Unforced(h).OK() || !dr.ConsolidateAfter(h).OK() {
+		if len(dr.Moving[h]) > 0 || !dr.PodsAgreeUnforced(h).OK() || !dr.ConsolidateAfter(h).OK() {
 			continue
 		}
 		host := dr.View.Hosts[h]
@@ -41,7 +41,7 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 			Reason: model.ReasonEmpty, Hosts: []int{h}, Saving: price,
 			Explanation: model.Reason{
 				Code: model.CodeEmpty, Subject: host.Name(),
-				Message: fmt.Sprintf("no pod but those of DaemonSets runs there; it costs %s an hour", fit.Money(price)),
+				Message: fmt.Sprintf("no pod but those of DaemonSets runs there; it costs %s an hour", fit.Price(price, dr.View.Estimated(host.Claim))),
 			},
 		})
 	}

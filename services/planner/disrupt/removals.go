@@ -9,7 +9,7 @@ import (
 
 // Removal is a host that is not to be there, whatever runs on it: one too many of a static pool, or an unhealthy one.
 type Removal struct {
-	// Host is a place in View.Hosts.
+	// Host is an index into View.Hosts.
 	Host   int
 	Reason model.Reason
 }
@@ -30,14 +30,17 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 	}
 	for _, p := range v.Pools {
 		all := unhealthy[p.Index]
-		guard := rules.RepairGuard(v.Policy.Repair, p.Name, len(all), nodes[p.Index])
+		tooMany := rules.RepairGuard(v.Policy.Repair, p.Name, len(all), nodes[p.Index])
 		for _, x := range all {
+			guard := rules.ZoneShifted(v.Hosts[x.Host].Claim.Zone, v.ShiftedZones)
+			if guard.OK() {
+				guard = tooMany
+			}
 			switch {
 			case v.Hosts[x.Host].Leaving || v.Removed(x.Host):
 			case !guard.OK():
-				r := guard
-				r.Message = x.Reason.Message + "; but " + guard.Message
-				stays = append(stays, Removal{x.Host, r})
+				guard.Message = x.Reason.Message + "; but " + guard.Message
+				stays = append(stays, Removal{x.Host, guard})
 			default:
 				gone = append(gone, x)
 			}

@@ -43,6 +43,14 @@ func Count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
+// Price is Money, marked where the price is an estimate: "~$0.096".
+func Price(micro int64, estimated bool) string {
+	if estimated {
+		return "~" + Money(micro)
+	}
+	return Money(micro)
+}
+
 // Money writes micro-dollars for people: "$0.096".
 func Money(micro int64) string {
 	s := strconv.FormatFloat(float64(micro)/1e6, 'f', 6, 64)

@@ -173,7 +173,11 @@ func (t Applied) None() bool { return len(t.hits) == 0 }
 // Price is what an offering is to be weighed at, and the overlay that says so; the list price and "" where none does.
 func (t Applied) Price(off *model.Offering) (price int64, overlay string) {
 	for _, i := range t.hits {
-		if c := &t.o.all[i]; c.HasPrice() && c.at(off) {
+		c := &t.o.all[i]
+		if off.Price <= 0 && c.Price == nil {
+			continue // what is added to a price that is not known is none
+		}
+		if c.HasPrice() && c.at(off) {
 			return c.apply(off.Price), c.Name
 		}
 	}

@@ -208,6 +208,9 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 	may := mayBecome(a, b, c)
 	b.RunnersUp, b.Options = nil, nil
 	segment := a.segmentFor(c, into, r)
+	if b.Site == nil && a.s.tally.Frozen() {
+		segment = a.s.segmentOf(a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
+	}
 	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == c && it.Segment == segment })
 	b.Items = slices.Clone(b.Items)
 	if i < 0 {

@@ -67,7 +67,7 @@ func (s *Scheduler) Stopped() bool { return s.stop != nil && s.stop() }
 // Assignment is a pod's place: a host, or a claim to buy.
 type Assignment struct {
 	Pod int
-	// Host is a place in View.Hosts where Claim is nil.
+	// Host is an index into View.Hosts where Claim is nil.
 	Host  int
 	Claim *purchase.NewClaim
 }
@@ -103,13 +103,8 @@ func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 // Revert takes back everything since the mark.
 func (s *Scheduler) Revert(m view.Mark) { s.v.Revert(m) }
 
-// UncountBound takes a pod off the counts of the host that it is bound to: it will be assigned anew.
-func (s *Scheduler) UncountBound(pod, host int) {
-	s.tally.Add(s.v.Pods[pod].Class, s.tally.Host(host), -1)
-}
-
-// UncountAssigned takes a pod that was assigned off the counts of pod rules; its capacity stays taken.
-func (s *Scheduler) UncountAssigned(a Assignment) {
+// Uncount takes a pod off the counts of pod rules where it is bound or assigned; its capacity stays taken.
+func (s *Scheduler) Uncount(a Assignment) {
 	site := s.siteOf(a)
 	if site != nil { // a claim has none where no rule counts its pods
 		s.tally.Add(s.v.Pods[a.Pod].Class, site, -1)
@@ -427,7 +422,7 @@ func (a *attempt) left() []market.Item {
 		by[it.Class] = append(by[it.Class], it.Pods...)
 	}
 	var out []market.Item
-	for _, it := range a.items {
+	for _, it := range slices.Concat(a.items, a.unplaced) { // what was placed before is not among the items, and may have lost its place
 		if pods := by[it.Class]; len(pods) > 0 {
 			slices.Sort(pods)
 			out = append(out, market.Item{Class: it.Class, Pods: pods})

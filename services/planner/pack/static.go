@@ -3,23 +3,14 @@ package pack
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// CountClaim counts the domains of a claim's node: it will exist, whatever runs on it.
-func (s *Scheduler) CountClaim(b *purchase.NewClaim) {
-	places := make([]*fit.Place, len(b.Options))
-	for i, o := range b.Options {
-		places[i] = &o.Place
-	}
-	b.Site = s.tally.Claim(nil, places...)
-}
-
 // ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
-// items, all of one reservation or of none; nil where there is none, or where the items' pods have pod rules that can't be checked.
-func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
+// items, all of one reservation or of none; nil where there is none, where the items' pods have pod rules that can't be
+// checked, or where some that were placed could not be placed there any more once there is its node.
+func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits, placed []Assignment) *purchase.NewClaim {
 	if s.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) }) {
 		return nil
 	}
@@ -34,8 +25,12 @@ func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item,
 			return nil
 		}
 	}
-	b.Items = items
-	s.CountClaim(b)
+	mark := s.Mark()
+	b.Items, b.Site = items, s.tally.Claim(nil, placesOf(b.Options)...)
+	if !s.AllStay(placed) {
+		s.Revert(mark)
+		return nil
+	}
 	for _, c := range claimants(items) {
 		s.takeDevices(b, c)
 	}

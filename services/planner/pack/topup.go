@@ -36,3 +36,17 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 
 // HasPodRules says whether it matters to pods of a class, or to others, which pods they run with.
 func (s *Scheduler) HasPodRules(c *view.Class) bool { return s.rules.Constrained(c) }
+
+// AllStay says whether all pods that were placed could be placed there still, after what changed since.
+func (s *Scheduler) AllStay(placed []Assignment) bool {
+	return !slices.ContainsFunc(placed, func(a Assignment) bool {
+		c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
+		if !s.HasPodRules(c) || site == nil {
+			return false
+		}
+		mark := s.tally.Mark()
+		defer s.tally.Revert(mark)
+		s.tally.Add(c, site, -1)
+		return !s.tally.AllowsEither(c, site)
+	})
+}

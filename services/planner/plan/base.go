@@ -20,15 +20,15 @@ type base struct {
 	view        *view.View
 	matcher     *fit.Matcher
 	unsupported []model.Reason
-	// people is how many pods each class has, by index.
-	people []int32
+	// podCount is how many pods each class has, by index.
+	podCount []int32
 
 	// offers says that what follows is worked out. It depends on what can be bought at a time.
-	offers bool
-	spread *podrules.Rules
-	tally  *topology.Tally
-	market *market.Market
-	limits *market.Limits
+	offers   bool
+	podRules *podrules.Rules
+	tally    *topology.Tally
+	market   *market.Market
+	limits   *market.Limits
 	// from and until are the times between which nothing becomes available; zero where there is no such time.
 	from, until time.Time
 	// weight is that of the tally when it was new.
@@ -40,14 +40,14 @@ func newBase(s *model.Snapshot, pods []view.Pod, in *model.Input, stop func() bo
 	if err != nil {
 		return nil, err
 	}
-	b := &base{world: w, people: make([]int32, len(w.Classes))}
+	b := &base{world: w, podCount: make([]int32, len(w.Classes))}
 	err = inTurn(stop, func() { b.view = view.NewView(w) }, func() { b.unsupported = fit.Unsupported(w) },
 		func() { fit.ReserveDaemons(b.view) }, func() { b.matcher = fit.NewMatcher(b.view) })
 	if err != nil {
 		return nil, err
 	}
 	for i := range w.Pods {
-		b.people[w.Pods[i].Class.Index]++
+		b.podCount[w.Pods[i].Class.Index]++
 	}
 	return b, nil
 }
@@ -78,9 +78,11 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	if err := b.world.Reprice(); err != nil {
 		return err
 	}
-	err := inTurn(stop, func() { b.spread = podrules.New(b.world) },
-		func() { b.market, b.limits = market.NewMarketUntil(b.world, b.spread, stop), market.NewLimits(b.world) },
-		func() { b.tally = topology.NewTally(b.spread, b.view, nil) },
+	err := inTurn(stop, func() { b.podRules = podrules.New(b.world) },
+		func() {
+			b.market, b.limits = market.NewMarketUntil(b.world, b.podRules, stop), market.NewLimits(b.world)
+		},
+		func() { b.tally = topology.NewTally(b.podRules, b.view, nil) },
 		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
 	if err != nil {
 		return err
@@ -111,16 +113,16 @@ func (b *base) reclass() (bool, error) {
 		return false, err
 	}
 	b.unsupported = fit.Unsupported(b.world)
-	b.people = make([]int32, len(b.world.Classes))
+	b.podCount = make([]int32, len(b.world.Classes))
 	for i := range b.world.Pods {
-		b.people[b.world.Pods[i].Class.Index]++
+		b.podCount[b.world.Pods[i].Class.Index]++
 	}
 	if !same {
 		b.matcher, b.offers = fit.NewMatcher(b.view), false
 	}
 	if b.offers {
-		b.spread = podrules.New(b.world)
-		b.offers = b.tally.Adopt(b.spread)
+		b.podRules = podrules.New(b.world)
+		b.offers = b.tally.Adopt(b.podRules)
 	}
 	return true, nil
 }
@@ -162,9 +164,9 @@ func (b *base) settle(c *view.Class, n int32) {
 	if c == nil {
 		return
 	}
-	had := b.people[c.Index] > 0
-	b.people[c.Index] += n
-	if had != (b.people[c.Index] > 0) && !podrules.HasNoPodRules(b.world, c) {
+	had := b.podCount[c.Index] > 0
+	b.podCount[c.Index] += n
+	if had != (b.podCount[c.Index] > 0) && !podrules.HasNoPodRules(b.world, c) {
 		b.offers = false
 	}
 }

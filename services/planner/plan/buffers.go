@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -90,21 +91,56 @@ func (c *cycle) assignBuffers() {
 	items := market.Items(c.World, rest)
 	var more []pack.Assignment
 	var left []market.Item
-	if c.asks(model.KindProvision) {
-		var bought []*purchase.NewClaim
+	buys := c.asks(model.KindProvision)
+	if buys {
 		more, items = c.scheduler.TopUp(c.bought, items)
 		assigned = append(assigned, more...)
+	}
+	mark, limits := c.scheduler.Mark(), c.limits.Clone()
+	uncount := func() {
+		c.bufferPods, c.bufferPending = append(assigned, more...), left
+		for _, s := range c.bufferPods {
+			c.scheduler.Uncount(s) // they keep their places, but count for no other pod
+		}
+	}
+	var bought []*purchase.NewClaim
+	if buys {
 		more, bought, left = c.scheduler.Assign(items, everyHost)
-		c.bought = append(c.bought, bought...)
-	} else {
+		uncount()
+	}
+	if c.buffersWait = len(bought) > 0 && !c.scheduler.AllStay(c.assigned); !buys || c.buffersWait {
+		c.scheduler.Revert(mark)
+		*c.limits, bought = *limits, nil
 		more, left = c.scheduler.OnHosts(items, everyHost)
+		uncount()
 	}
-	c.bufferPods = append(assigned, more...)
+	c.bought = append(c.bought, bought...)
 	c.assigned = append(c.assigned, c.bufferPods...)
-	c.bufferPending = left
-	for _, s := range c.bufferPods {
-		c.scheduler.UncountAssigned(s) // they keep their places, but count for no other pod
+}
+
+// explain is why pods have no place. Where nothing can be bought it is what keeps them from the nodes that exist: the first rule
+// that fails on the first node that is for pods like them.
+func (c *cycle) explain(it market.Item) (model.Reason, []model.PoolMiss) {
+	if c.buffersWait && virtual(c.Pods[it.Pods[0]].ID) {
+		return model.Reason{
+			Code:    model.CodeSuperseded,
+			Message: "where pods of this plan may go depends on which nodes there are; the buffer gets nodes once those pods are bound",
+		}, nil
 	}
+	reason, pools := c.scheduler.Explain(it.Class)
+	if !nothingToBuy(reason.Code) {
+		return reason, pools
+	}
+	for i, h := range c.view.Hosts {
+		if !c.view.Open(i) || !c.matcher.Admits(it.Class, i) {
+			continue
+		}
+		if r := c.matcher.Host(it.Class, i); !r.OK() {
+			r.Message, r.Remedy = fmt.Sprintf("%s; on %s: %s", reason.Message, h.Name(), r.Message), reason.Remedy
+			return r, pools
+		}
+	}
+	return reason, pools
 }
 
 // movedBufferPods are the pods of buffers that move with a node that goes: the disruption says where.

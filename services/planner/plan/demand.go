@@ -12,7 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// demand is what needs a node. Pods are places in World.Pods, in order.
+// demand is what needs a node. Pods are indexes into World.Pods, in order.
 type demand struct {
 	// pods are pending, or run on nodes that are going away.
 	pods []int

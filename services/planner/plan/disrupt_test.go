@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -374,4 +375,38 @@ func TestABudgetForEmptyNodesKeepsNoneThatGoesForAnotherReason(t *testing.T) {
 func (w *world) rest(c *model.Claim) {
 	c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"}
 	w.budget(model.DisruptionBudget{})
+}
+
+// TestEstimatesAreMarked in all that a plan says of money.
+func TestEstimatesAreMarked(t *testing.T) {
+	for _, guess := range []bool{false, true} {
+		w := newWorld()
+		w.inflate()
+		w.node("n1", "m5.large", "", 0)
+		w.node("n2", "m5.large", "inflate", 1)
+		for i := range w.Snapshot.Offerings {
+			w.Snapshot.Offerings[i].PriceEstimated = guess
+		}
+		p := w.decide(t)
+		mark := map[bool]string{true: "~$", false: " $"}[guess]
+		if p.CostEstimated != guess || len(p.Disruptions) == 0 {
+			t.Errorf("costs estimated: %v, want %v; %d disruptions", p.CostEstimated, guess, len(p.Disruptions))
+		}
+		for _, d := range p.Disruptions {
+			if d.SavingEstimated != guess || !strings.Contains(d.Explanation.Message, mark) {
+				t.Errorf("saving estimated: %v, want %v: %s", d.SavingEstimated, guess, d.Explanation.Message)
+			}
+		}
+		for _, v := range p.Nodes {
+			if v.PriceEstimated != guess {
+				t.Errorf("price of %s estimated: %v, want %v", v.Node, v.PriceEstimated, guess)
+			}
+		}
+		w.pending("inflate", 3)
+		for _, c := range w.decide(t).NodeClaims {
+			if !strings.Contains(c.Reason.Message, mark) {
+				t.Errorf("want %q: %s", mark, c.Reason.Message)
+			}
+		}
+	}
 }

@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
 )
 
 // list is one of a snapshot's lists, pods aside, with the sum of its objects' digests.
 type list interface {
 	name() string
 	// begin sorts the list and adds the digests up.
-	begin(s *model.Snapshot, d *digester)
+	begin(s *model.Snapshot, d *encoding.Encoder)
 	// fold puts a change in; the snapshot gets a new list where there is one.
-	fold(s, up *model.Snapshot, gone *model.Removed, d *digester) (changed bool, err error)
-	sum(s *model.Snapshot) (n int, sum *digestSum)
+	fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error)
+	sum(s *model.Snapshot) (n int, sum *encoding.Total)
 }
 
 // lists are all lists of a snapshot but its pods.
@@ -71,7 +72,7 @@ type objects[T any] struct {
 	list   func(*model.Snapshot) *[]T
 	id     func(*T) string
 	gone   func(*model.Removed) []string
-	digest digestSum
+	digest encoding.Total
 }
 
 func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string, gone func(*model.Removed) []string) *objects[T] {
@@ -80,17 +81,17 @@ func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string,
 
 func (o *objects[T]) name() string { return o.kind }
 
-func (o *objects[T]) begin(s *model.Snapshot, d *digester) {
+func (o *objects[T]) begin(s *model.Snapshot, d *encoding.Encoder) {
 	l := o.list(s)
 	*l = sorted(*l, o.id)
 	for i := range *l {
-		o.digest.add(d.object(&(*l)[i]))
+		o.digest.Add(d.Object(&(*l)[i]))
 	}
 }
 
-func (o *objects[T]) sum(s *model.Snapshot) (int, *digestSum) { return len(*o.list(s)), &o.digest }
+func (o *objects[T]) sum(s *model.Snapshot) (int, *encoding.Total) { return len(*o.list(s)), &o.digest }
 
-func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *digester) (changed bool, err error) {
+func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error) {
 	added, removed := o.last(sorted(*o.list(up), o.id)), o.gone(gone)
 	if len(added)+len(removed) == 0 {
 		return false, nil
@@ -115,7 +116,7 @@ func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *digeste
 		if known {
 			drop[at] = true
 		}
-		o.digest.add(d.object(&added[i]))
+		o.digest.Add(d.Object(&added[i]))
 	}
 	next := 0
 	for i := range l {
@@ -123,7 +124,7 @@ func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *digeste
 			out = append(out, added[next])
 		}
 		if drop[i] {
-			o.digest.sub(d.object(&l[i]))
+			o.digest.Sub(d.Object(&l[i]))
 			continue
 		}
 		out = append(out, l[i])

@@ -36,7 +36,7 @@ func Decide(in model.Input) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return s.Decide(Ask(&in))
+	return s.Decide(QuestionOf(&in))
 }
 
 func errNoTime() error {
@@ -67,11 +67,12 @@ type cycle struct {
 	assigned []pack.Assignment
 	unplaced []market.Item
 	bought   []*purchase.NewClaim
-	// bufferPods are the places of buffers' pods, bufferPending those without one.
+	// bufferPods are the places of buffers' pods, bufferPending those without one; buffersWait says that nothing was bought for them.
 	bufferPods    []pack.Assignment
 	bufferPending []market.Item
-	// staticClaims are claims of static pools, for no pods; surplus what they have too many.
-	staticClaims []staticClaim
+	buffersWait   bool
+	// staticClaims are the claims that static pools get; surplus what they have too many.
+	staticClaims []model.NodeClaim
 	surplus      []disrupt.Removal
 	// unhealthy are hosts that go because they are unhealthy.
 	unhealthy []disrupt.Removal
@@ -87,18 +88,19 @@ type cycle struct {
 	patterns map[**market.Option]model.NodeClaim
 }
 
-func newCycle(b *base, in *model.Input, hash string) *cycle {
+func newCycle(b *base, in *model.Input, hash string, stop func() bool) *cycle {
 	c := &cycle{
-		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
+		World: b.world, in: in, hash: hash, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
 		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
 		if h := c.view.Node(c.Pods[p].Node); h != nil { // it will not stay where it is
-			c.tally.Add(c.Pods[p].Class, c.tally.Host(h.Index), -1)
+			c.tally.AddUncertain(c.Pods[p].Class, h.Index, -1) // it is counted so on a host that leaves
 		}
 	}
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
+	c.scheduler.StopWhen(stop)
 	c.trackDevices()
 	return c
 }

@@ -201,7 +201,7 @@ func TestASessionSaysItAgain(t *testing.T) {
 	}
 	for _, tc := range []struct{ now, want float64 }{{0, 3}, {1, 3}, {3, 9}, {5, 9}, {9, 0}} {
 		p.Now = minute(tc.now)
-		got, err := s.Decide(plan.Ask(&p.Input))
+		got, err := s.Decide(plan.QuestionOf(&p.Input))
 		if err != nil {
 			t.Fatal(err)
 		}

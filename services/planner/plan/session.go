@@ -2,17 +2,20 @@ package plan
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Session answers questions about a snapshot that changes. It keeps what it has worked out, so that a plan after a small
-// change costs what the change and the plan are worth, and not what the cluster is. It never shows in plans: each is, to
+// Session answers questions about a snapshot that changes. It keeps what it has worked out, so that the time for a
+// plan after a small change grows with the change and the plan, and not with the cluster. Plans never show it: each is, to
 // the byte, the one that Decide makes of the changed snapshot. A Session belongs to one goroutine.
 type Session struct {
 	// snapshot has sorted lists, which are never changed but replaced, and no pods.
@@ -20,8 +23,8 @@ type Session struct {
 	lists    []list
 	// pods are sorted by id. They are the base's where there is one.
 	pods   []view.Pod
-	podSum digestSum
-	digest *digester
+	podSum encoding.Total
+	digest *encoding.Encoder
 	// written is memory for Snapshot.
 	written []model.Pod
 	// base is what was worked out; nil where that is to be done anew. Its pods, and so these, are those of buffers too.
@@ -30,7 +33,7 @@ type Session struct {
 	problems []model.Reason
 }
 
-// Question is an Input less its Snapshot.
+// Question is what is asked about a session's snapshot: an Input without its Snapshot, the contract's Decide.
 type Question struct {
 	Policy model.Policy
 	Kinds  []model.DecisionKind
@@ -45,8 +48,8 @@ type Question struct {
 	Stop func() bool
 }
 
-// Ask is an input less its snapshot.
-func Ask(in *model.Input) Question {
+// QuestionOf is the question of an input.
+func QuestionOf(in *model.Input) Question {
 	return Question{
 		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter, Exclude: in.Exclude,
 	}
@@ -70,7 +73,7 @@ func (q *Question) sticky() func() bool {
 // NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it takes lists in any order,
 // and refuses inner lists that are not sorted; references that lead nowhere are found by Session.Decide.
 func NewSession(snapshot *model.Snapshot) (*Session, error) {
-	s := &Session{snapshot: *snapshot, lists: lists(), digest: newDigester()}
+	s := &Session{snapshot: *snapshot, lists: lists(), digest: encoding.New(1 << 16)}
 	s.snapshot.Pods = nil
 	s.snapshot.Catalogs = sortTypes(s.snapshot.Catalogs)
 	for _, l := range s.lists {
@@ -80,7 +83,7 @@ func NewSession(snapshot *model.Snapshot) (*Session, error) {
 	s.pods = make([]view.Pod, len(pods))
 	for i := range pods {
 		s.pods[i].Pod = &pods[i]
-		s.podSum.add(s.digest.pod(&pods[i]))
+		s.podSum.Add(s.digest.Pod(&pods[i]))
 	}
 	return s, checkSorted(&s.snapshot)
 }
@@ -173,10 +176,10 @@ func (s *Session) podChanges(up *model.Snapshot, gone *model.Removed) ([]view.Po
 	}
 	for _, c := range out {
 		if at, known := find(s.pods, c.ID); known {
-			s.podSum.sub(s.digest.pod(s.pods[at].Pod))
+			s.podSum.Sub(s.digest.Pod(s.pods[at].Pod))
 		}
 		if c.Pod != nil {
-			s.podSum.add(s.digest.pod(c.Pod))
+			s.podSum.Add(s.digest.Pod(c.Pod))
 		}
 	}
 	return out, nil
@@ -207,7 +210,7 @@ func merge(pods []view.Pod, changes []view.PodChange) []view.Pod {
 // Pods is how many pods the session holds.
 func (s *Session) Pods() int { return len(realPods(s.pods)) }
 
-// Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is. Its pods are good
+// Snapshot writes down what the session holds, in lists that are sorted. Its time grows with the cluster. Its pods are good
 // until the next call: they are written into the same memory.
 func (s *Session) Snapshot() model.Snapshot {
 	out := s.snapshot
@@ -242,6 +245,9 @@ func (s *Session) input(q Question) *model.Input {
 	return in
 }
 
+// Forget drops what is kept from plan to plan. It must be called after Decide panicked: nothing is known of its state then.
+func (s *Session) Forget() { s.base = nil }
+
 // Decide plans for what the session holds. See Decide, the function, for errors.
 func (s *Session) Decide(q Question) (model.Plan, error) {
 	if q.Now.IsZero() {
@@ -253,20 +259,30 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	}
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
-	c := newCycle(s.base, in, s.hash(in))
-	c.problems, c.stop = s.problems, stop
-	c.scheduler.StopWhen(stop)
+	c := newCycle(s.base, in, s.hash(in), stop)
+	c.problems = s.problems
 	// Their bodies are in plan.go (assign places pods and buys nodes), static.go (sizeStaticPools) and buffers.go.
-	steps := []func(){c.reserve, c.sizeStaticPools, c.assign, c.assignBuffers}
-	if c.asks(model.KindDisrupt) {
-		steps = []func(){c.reserve, c.removeUnhealthy, c.sizeStaticPools, c.assign, c.assignBuffers, c.reserveForReturning, c.findDisruptions}
+	disrupts := c.asks(model.KindDisrupt)
+	begin := []func(){c.reserve, c.sizeStaticPools}
+	if disrupts {
+		begin = []func(){c.reserve, c.removeUnhealthy, c.sizeStaticPools}
+	}
+	if err := inTurn(stop, begin...); err != nil {
+		return model.Plan{}, err
+	}
+	if len(c.staticClaims) > 0 {
+		var err error
+		if c, err = c.expecting(); err != nil {
+			return model.Plan{}, err
+		}
+	}
+	steps := []func(){c.assign, c.assignBuffers}
+	if disrupts {
+		steps = append(steps, c.reserveForReturning, c.findDisruptions)
 	}
 	var p model.Plan
-	for _, step := range append(steps, func() { p = c.write() }) {
-		if stop() {
-			return model.Plan{}, ErrStopped
-		}
-		step()
+	if err := inTurn(stop, append(steps, func() { p = c.write() })...); err != nil {
+		return model.Plan{}, err
 	}
 	if stop() { // it may have been cut short
 		return model.Plan{}, ErrStopped
@@ -288,4 +304,29 @@ func (s *Session) ready(in *model.Input, stop func() bool) error {
 		return err
 	}
 	return s.base.at(in.Now, stop)
+}
+
+// hash is the SHA-256 of an input, in hexadecimal: every field counts, the order of lists does not, and nil and empty
+// lists are the same.
+func (s *Session) hash(in *model.Input) string {
+	e := s.digest
+	e.Number(in.Snapshot.Revision)
+	e.Number(uint64(in.Snapshot.InventoryRevision))
+	e.Text(in.Snapshot.Cluster)
+	e.Time(in.Snapshot.ObserveTime)
+	e.WriteTotal(len(s.pods), &s.podSum)
+	for _, l := range s.lists {
+		n, sum := l.sum(&s.snapshot)
+		e.WriteTotal(n, sum)
+	}
+	e.Encode(reflect.ValueOf(&in.Policy).Elem())
+	e.Encode(reflect.ValueOf(in.Kinds))
+	e.Time(in.Now)
+	e.Number(in.Seed)
+	e.Text(string(in.ResumeAfter))
+	if len(in.Exclude) > 0 { // it is the last: nothing more is as good a name for none
+		e.Encode(reflect.ValueOf(in.Exclude))
+	}
+	out := e.Sum()
+	return hex.EncodeToString(out[:])
 }

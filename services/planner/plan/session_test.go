@@ -26,7 +26,7 @@ func session(t failer, s *model.Snapshot) *plan.Session {
 }
 
 func question(in *model.Input) plan.Question {
-	return plan.Ask(in)
+	return plan.QuestionOf(in)
 }
 
 // agree asks a session twice, and compares its plans with that of Decide for the same snapshot, shuffled.

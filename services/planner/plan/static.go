@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,17 +9,11 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
-
-// staticClaim is a claim of a static pool, for no pods.
-type staticClaim struct {
-	*purchase.NewClaim
-	number int
-	reason model.Reason
-}
 
 // sizeStaticPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no pod is to go
 // to a node that is one too many.
@@ -118,18 +113,69 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option
 			}
 		}
 		b.TakeFrom(c.limits)
-		c.scheduler.CountClaim(b)
-		c.staticClaims = append(c.staticClaims, staticClaim{b, f.Buy[i].Number, f.Reason})
+		claim := c.pattern(b)
+		claim.Reason = f.Reason
+		claim.ID = c.claimID(claim.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(f.Buy[i].Number))})
+		c.staticClaims = append(c.staticClaims, claim)
 	}
 	return f.Short
 }
 
-// newStaticClaim writes a static pool's claim down.
-func (c *cycle) newStaticClaim(b staticClaim) model.NodeClaim {
-	out := c.pattern(b.NewClaim)
-	out.Reason = b.reason
-	out.ID = c.claimID(out.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(b.number))})
-	return out
+// expecting is a cycle in which the claims that static pools get are in flight already, so that pods go there before anything
+// is bought for them. Its base is of that cycle alone.
+func (c *cycle) expecting() (*cycle, error) {
+	s, claims := *c.Snapshot, slices.Clone(c.Snapshot.Claims)
+	for _, x := range c.staticClaims {
+		claims = append(claims, x.InFlight(c.Pool(x.NodePool).NodePool, c.Now))
+	}
+	s.Claims = slices.SortedFunc(slices.Values(claims), func(a, b model.Claim) int { return cmp.Compare(a.ID, b.ID) })
+	b, err := newBase(&s, slices.Clone(c.Pods), c.in, c.stop)
+	if err != nil {
+		return nil, err
+	}
+	if err = b.at(c.Now, c.stop); err != nil {
+		return nil, err
+	}
+	d := newCycle(b, c.in, c.hash, c.stop)
+	d.problems, d.staticClaims = c.problems, c.staticClaims
+	d.reserve()
+	for i, h := range d.view.Hosts {
+		goes := func(x disrupt.Removal) bool { return h.Claim != nil && c.view.Hosts[x.Host].Claim.ID == h.Claim.ID }
+		if k := slices.IndexFunc(c.surplus, goes); k >= 0 {
+			d.view.Remove(i)
+			d.surplus = append(d.surplus, disrupt.Removal{Host: i, Reason: c.surplus[k].Reason})
+		}
+	}
+	if len(c.unhealthy) > 0 {
+		d.removeUnhealthy()
+	}
+	return d, nil
+}
+
+// fillStaticClaims says of static pools' claims which pods are to run there: new ones, and those of nodes that go.
+func (c *cycle) fillStaticClaims() {
+	at := make(map[model.ClaimID]*model.NodeClaim)
+	for i := range c.staticClaims {
+		at[c.staticClaims[i].ID] = &c.staticClaims[i]
+	}
+	moved := c.movedBufferPods()
+	places := slices.DeleteFunc(slices.Clone(c.assigned), func(s pack.Assignment) bool { return moved[s.Pod] })
+	for _, d := range c.disruptions.Decisions {
+		places = append(places, d.Destinations...)
+	}
+	for _, s := range places {
+		if s.Claim != nil || c.view.Hosts[s.Host].Node != nil || at[c.view.Hosts[s.Host].Claim.ID] == nil {
+			continue
+		}
+		b := at[c.view.Hosts[s.Host].Claim.ID]
+		b.Pods = append(b.Pods, c.Pods[s.Pod].ID)
+		sum := c.Index.Vector(b.Requests)
+		sum.Add(c.Pods[s.Pod].Class.Requested, 1)
+		b.Requests = undeviced(c.World, sum)
+	}
+	for _, b := range at {
+		slices.Sort(b.Pods)
+	}
 }
 
 // fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place.
@@ -138,7 +184,7 @@ func (c *cycle) fixedFor(pool *view.Pool, items []market.Item, lim *market.Limit
 	if !why.OK() {
 		return nil, why
 	}
-	b := c.scheduler.ReplaceStatic(options, items, lim)
+	b := c.scheduler.ReplaceStatic(options, items, lim, c.assigned)
 	if b == nil {
 		return nil, model.Reason{
 			Code:    model.CodeNoDestination,

@@ -2,18 +2,15 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
-	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // write puts down what was decided, every list in the order of its ids.
@@ -63,9 +60,8 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		ids[b] = claim.ID
 		p.NodeClaims = append(p.NodeClaims, claim)
 	}
-	for _, b := range c.staticClaims {
-		p.NodeClaims = append(p.NodeClaims, c.newStaticClaim(b))
-	}
+	c.fillStaticClaims()
+	p.NodeClaims = append(p.NodeClaims, c.staticClaims...)
 	p.Placements = c.placements(ids)
 	if c.stop() {
 		return
@@ -79,10 +75,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		p.Pending = append(p.Pending, pending)
 	}
 	for _, it := range slices.Concat(c.unplaced, c.bufferPending) {
-		reason, pools := c.scheduler.Explain(it.Class)
-		if nothingToBuy(reason.Code) {
-			reason = c.nodesMiss(it.Class, reason)
-		}
+		reason, pools := c.explain(it)
 		for _, pod := range it.Pods {
 			p.Pending = append(p.Pending, model.PendingPod{Pod: c.Pods[pod].ID, Reason: reason, Pools: pools})
 		}
@@ -96,7 +89,7 @@ func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Pla
 	if len(assigned) == 0 {
 		return nil
 	}
-	byPod := make([]uint64, len(assigned)) // places in World.Pods, which is sorted, and below that places in assigned
+	byPod := make([]uint64, len(assigned)) // indexes into World.Pods, which is sorted, and below that places in assigned
 	for i, s := range assigned {
 		byPod[i] = uint64(s.Pod)<<32 | uint64(i)
 	}
@@ -121,22 +114,6 @@ func nothingToBuy(code model.Code) bool {
 	default:
 		return false
 	}
-}
-
-// nodesMiss is what keeps a pod from the nodes that exist, where nothing can be bought: the first rule that fails on the
-// first node that is for pods like it. Without such a node it is the reason given.
-func (c *cycle) nodesMiss(class *view.Class, otherwise model.Reason) model.Reason {
-	for i, h := range c.view.Hosts {
-		if !c.view.Open(i) || !c.matcher.Admits(class, i) {
-			continue
-		}
-		if r := c.matcher.Host(class, i); !r.OK() {
-			r.Message = fmt.Sprintf("%s; on %s: %s", otherwise.Message, h.Name(), r.Message)
-			r.Remedy = otherwise.Remedy
-			return r
-		}
-	}
-	return otherwise
 }
 
 // lowerBound proves what the claims for pending pods must cost at least, at the prices that they were weighed at and with
@@ -191,7 +168,7 @@ func (c *cycle) pattern(b *purchase.NewClaim) model.NodeClaim {
 	listing := c.scheduler.Listing(b)
 	out := model.NodeClaim{
 		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass, Offerings: listing.Offerings,
-		Requirements: listing.Requirements, Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: c.why(b, pods),
+		Requirements: listing.Requirements, Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: b.Why(pods),
 		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
 	}
 	for _, r := range b.RunnersUp {
@@ -199,16 +176,6 @@ func (c *cycle) pattern(b *purchase.NewClaim) model.NodeClaim {
 	}
 	c.patterns[&b.Options[0]] = out
 	return out
-}
-
-func (c *cycle) why(b *purchase.NewClaim, pods int) model.Reason {
-	best := b.Best()
-	return model.Reason{
-		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),
-		Message: fmt.Sprintf("%s (%s, %s) holds %s for %s an hour, the lowest price that was found for what it holds; %s to choose from",
-			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, fit.Count(pods, "pod"), fit.Money(best.Price),
-			fit.Count(len(b.Options), "offering")),
-	}
 }
 
 func (c *cycle) writeDisruptions(p *model.Plan) {
@@ -227,7 +194,7 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 			continue
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
-			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
+			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), PriceEstimated: c.Estimated(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
 			Waste: c.disruptions.Waste[i], Deferred: deferred[i], PodDeletionCost: c.disruptions.DeletionCosts[i],
 		})
 	}
@@ -251,7 +218,7 @@ func (c *cycle) deferred() []*bool {
 
 func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	out := model.Disruption{
-		Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, Explanation: d.Explanation,
+		Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, SavingEstimated: d.Saving != 0 && d.Estimated(c.view), Explanation: d.Explanation,
 		Churn: d.Churn, PayBack: d.PayBack, Workloads: d.Workloads,
 	}
 	for _, h := range d.Hosts {
@@ -287,15 +254,17 @@ func (c *cycle) writeCosts(p *model.Plan) {
 			leaving[h.Claim.ID] = true
 		}
 	}
-	for i := range c.Snapshot.Claims {
-		claim := &c.Snapshot.Claims[i]
+	for i := range c.in.Snapshot.Claims {
+		claim := &c.in.Snapshot.Claims[i]
 		if claim.Live() && !leaving[claim.ID] && !c.IsLeaving(claim) {
 			p.CostBefore += c.Price(claim)
+			p.CostEstimated = p.CostEstimated || c.Estimated(claim)
 		}
 	}
 	p.CostAfter = p.CostBefore
 	for _, claim := range p.NodeClaims {
 		p.CostAfter += claim.Price
+		p.CostEstimated = p.CostEstimated || len(claim.Offerings) > 0 && claim.Offerings[0].PriceEstimated
 	}
 	for _, d := range c.disruptions.Decisions {
 		for _, h := range d.Hosts {

@@ -1,13 +1,14 @@
 // Package safe is a plan that may leave the planner: decided, judged by verify, and decided again without what breaks a
 // rule, for as long as that helps.
 //
-// A plan that breaks a rule is a defect of the planner. It must not stop all other decisions, in this plan and in every
-// one after it: what can be told apart is left out (model.Input.Exclude), and what can't takes all disruptions with it, so
-// that pods still get their nodes. The package decides nothing itself and is pure, as what it calls is. Start reading with
-// Decide.
+// A plan that breaks a rule is a defect of the planner, and so is a panic. It must not stop all other decisions, in this plan
+// and in every one after it: what can be told apart is left out (model.Input.Exclude), and what can't takes all disruptions
+// with it, so that pods still get their nodes. Where that is not enough, the pods that are to blame are looked for and left
+// pending (leave.go). The package decides nothing itself and is pure, as what it calls is. Start reading with Decide.
 package safe
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -28,6 +29,10 @@ type Answer struct {
 	Broken []verify.Violation
 	// Thrown are the plans before it, in order, that were thrown away.
 	Thrown []Thrown
+	// LeftOut are the classes whose pods the plan leaves pending, because the planner fails on them.
+	LeftOut []model.ClassID
+	// Failed is the input that the planner fails on; nil where it does not.
+	Failed *model.Input
 }
 
 // Thrown is a plan that was thrown away.
@@ -41,17 +46,13 @@ type Thrown struct {
 // Decide asks decide for a plan, and again as long as the plan breaks a rule: without the claims of those disruptions that
 // are to blame, a few times, then without any disruptions by choice, and then without any at all. What asks for one kind of
 // decision alone gets that kind, or a plan that is broken. decide may fill in of the input what it knows better, as a
-// session does with the snapshot. The error is decide's.
-func Decide(in model.Input, decide func(*model.Input) (model.Plan, error)) (Answer, error) {
+// session does with the snapshot, also when it panics. anew decides about a whole input, with nothing kept from before; it is
+// asked to find the pods that the planner fails on, unless it is nil. The error is theirs.
+func Decide(in model.Input, decide func(*model.Input) (model.Plan, error), anew func(model.Input) (model.Plan, error)) (Answer, error) {
 	a := Answer{Input: in}
 	for {
-		p, err := decide(&a.Input)
-		if err != nil {
+		if err := a.try(decide); err != nil || len(a.Broken) == 0 {
 			return a, err
-		}
-		a.Plan, a.Broken = p, verify.Plan(a.Input, p)
-		if len(a.Broken) == 0 {
-			return a, nil
 		}
 		next := exclude(&a)
 		switch {
@@ -59,11 +60,26 @@ func Decide(in model.Input, decide func(*model.Input) (model.Plan, error)) (Answ
 			a.Input.Exclude = slices.Sorted(slices.Values(slices.Concat(a.Input.Exclude, next)))
 		case len(a.Input.Kinds) != 1:
 			a.Input.Kinds = []model.DecisionKind{model.KindProvision}
+		case a.Input.Kinds[0] == model.KindProvision && anew != nil:
+			return a, a.leaveOut(anew)
 		default:
 			return a, nil
 		}
 		a.Thrown = append(a.Thrown, Thrown{Broken: a.Broken, Excluded: next})
 	}
+}
+
+// try makes a plan and judges it. A panic counts as a rule that is broken.
+func (a *Answer) try(decide func(*model.Input) (model.Plan, error)) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.Plan, a.Broken = model.Plan{}, []verify.Violation{{Subject: "planner", Problem: fmt.Sprintf("it panicked: %v", v)}}
+		}
+	}()
+	if a.Plan, err = decide(&a.Input); err == nil {
+		a.Broken = verify.Plan(a.Input, a.Plan)
+	}
+	return err
 }
 
 // exclude lists the claims that the next plan is to leave alone in addition: those of the disruptions by choice that

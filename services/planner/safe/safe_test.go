@@ -116,6 +116,10 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 				p := emptyPlan(in)
 				tc.decide(in, &p)
 				return p, nil
+			}, func(in model.Input) (model.Plan, error) {
+				p := emptyPlan(&in)
+				tc.decide(&in, &p)
+				return p, nil
 			})
 			if err != nil || len(a.Broken) > 0 != tc.broken || provision(&a.Input) != tc.kinded {
 				t.Errorf("%v: %v is broken, asked was %v", err, a.Broken, a.Input.Kinds)
@@ -146,7 +150,7 @@ func TestWhatWasToBeSparedStaysSo(t *testing.T) {
 		p := emptyPlan(in)
 		breaks(&p, in, model.ReasonEmpty, "c-1")
 		return p, nil
-	})
+	}, nil)
 	if err != nil || !slices.Equal(a.Input.Exclude, []model.ClaimID{"c-1", "c-4"}) || len(in.Exclude) != 1 {
 		t.Errorf("%v: excluded %v", err, a.Input.Exclude)
 	}
@@ -161,7 +165,7 @@ func TestAnErrorEndsIt(t *testing.T) {
 		}
 		breaks(&p, in, model.ReasonEmpty, "c-1")
 		return p, nil
-	})
+	}, nil)
 	if !errors.Is(err, stop) || asked != 2 {
 		t.Errorf("%v after %d plans", err, asked)
 	}

@@ -14,6 +14,8 @@ type domainCounts struct {
 	now     epochs
 	// last are the highest epochs so far: after Revert an epoch that was is back, and is never used for anything else.
 	last epochs
+	// surely is how many pods of DaemonSets that a counter counts each new node of a form has for sure.
+	surely func(form, counter int32) int32
 }
 
 // epochs are numbers of the sets of forms that nodes have, and of the numbers of nodes: what was worked out from either
@@ -29,10 +31,16 @@ type count struct {
 	// occupied how many domains that are altogether. Only spread asks for them.
 	levels          []int32
 	least, occupied int32
+	// loose are, by node, pods that are there for sure, on nodes of which it is open in which domain they are, or whether
+	// spread looks at them. Only spread over domains other than the hostname asks for them.
+	loose map[node]int32
 	// epoch is when it was last worked out how many of the occupied domains are in the region's sets.
 	epoch           int32
 	all, real, sure int32
 }
+
+// node is one node, as long as it has that form.
+type node struct{ form, host int32 }
 
 // pair is how many pods a domain has at least, and at most.
 type pair struct{ lo, hi int32 }
@@ -165,8 +173,9 @@ func (dc *domainCounts) count(c *view.Class, s *Site, n int32, how countMode) {
 }
 
 // addTo changes a counter by n pods on a site, which are there for sure, or perhaps.
-func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
+func (dc *domainCounts) addTo(x int32, s *Site, n int32, there bool) {
 	spec, ct, filter := &dc.nodes.r.Counters[x], &dc.counts[x], podrules.None
+	sure := there
 	if spec.Universe != podrules.None {
 		filter = dc.nodes.r.Universes[spec.Universe].Filter
 		p := dc.nodes.pass(filter, s.form)
@@ -181,6 +190,9 @@ func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
 		return
 	}
 	ct.total += n
+	if there && (d == open || !sure) && spec.Universe != podrules.None && spec.Key != podrules.Hostname {
+		ct.loosen(node{s.form, s.host}, n)
+	}
 	switch {
 	case d == unasked:
 	case d == open:
@@ -196,6 +208,16 @@ func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
 		dc.shift(x, d, n, n)
 	default:
 		dc.shift(x, d, 0, n)
+	}
+}
+
+// loosen changes how many pods are on a node of which something is open.
+func (ct *count) loosen(on node, n int32) {
+	if ct.loose == nil {
+		ct.loose = make(map[node]int32)
+	}
+	if ct.loose[on] += n; ct.loose[on] == 0 {
+		delete(ct.loose, on)
 	}
 }
 
@@ -298,78 +320,6 @@ func (dc *domainCounts) survey(g *region, spec podrules.Universe) {
 	}
 }
 
-// minimum is the least number of pods of any domain that counts for a spread constraint; actual leaves out domains that
-// nothing of this plan opens.
-func (dc *domainCounts) minimum(rule *podrules.SpreadRule, actual bool) int32 {
-	g := dc.region(dc.nodes.r.Counters[rule.Counter].Universe)
-	if (actual && g.unboundedReal) || (!actual && g.unboundedAll) {
-		return 0
-	}
-	domains, occupied, sure := dc.domainsOf(rule, g, actual)
-	if sure < rule.MinDomains || domains > occupied {
-		return 0
-	}
-	return dc.counts[rule.Counter].least
-}
-
-// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is there on
-// both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
-// be bought brings its domain along.
-func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual bool) int32 {
-	spec := &dc.nodes.r.Counters[rule.Counter]
-	d := dc.nodes.at(s, spec.Key)
-	if d < 0 || s.probe && spec.Key == podrules.Hostname {
-		return dc.minimum(rule, actual)
-	}
-	g, ct := dc.region(spec.Universe), &dc.counts[rule.Counter]
-	if (actual && g.unboundedReal) || (!actual && g.unboundedAll) {
-		return 0
-	}
-	domains, occupied, sure := dc.domainsOf(rule, g, actual)
-	own, counts := ct.domains[d].lo, dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form)
-	in := g.all.has(d)
-	switch {
-	case spec.Key == podrules.Hostname:
-		in = counts != passNo
-	case actual:
-		in = g.real.has(d)
-	}
-	if own == 0 && !g.sure.has(d) && (s.probe || s.host == unasked) && counts == passSure {
-		sure++
-	}
-	if sure < rule.MinDomains {
-		return 0
-	}
-	if in {
-		domains--
-	}
-	if in && own > 0 {
-		occupied--
-	}
-	if domains > occupied {
-		return 0
-	}
-	most := dc.most(rule.Counter, s)
-	if other, some := ct.leastBeside(own); some {
-		return min(other, most)
-	}
-	return most
-}
-
-// domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
-func (dc *domainCounts) domainsOf(rule *podrules.SpreadRule, g *region, actual bool) (domains, occupied, sure int32) {
-	ct := &dc.counts[rule.Counter]
-	if dc.nodes.r.Counters[rule.Counter].Key == podrules.Hostname {
-		return g.hosts, ct.occupied, g.sureHost
-	}
-	dc.sync(ct, g)
-	sure = g.sure.n + ct.occupied - ct.sure
-	if actual {
-		return g.real.n, ct.real, sure
-	}
-	return g.all.n, ct.all, sure
-}
-
 // most is how many pods there are at most in the domain of a site; none where it is in no domain.
 func (dc *domainCounts) most(counter int32, s *Site) int32 {
 	d := dc.nodes.at(s, dc.nodes.r.Counters[counter].Key)
@@ -394,17 +344,6 @@ func (dc *domainCounts) mostAround(counter int32, s *Site) int32 {
 		most = max(most, ct.most(d))
 	}
 	return most
-}
-
-func (dc *domainCounts) spreadHolds(rule *podrules.SpreadRule, s *Site, actual bool) bool {
-	d := dc.nodes.at(s, dc.nodes.r.Counters[rule.Counter].Key)
-	switch d {
-	case unasked:
-		return true
-	case absent:
-		return false
-	}
-	return dc.most(rule.Counter, s)+rule.Self-dc.leastSeen(rule, s, actual) <= rule.MaxSkew
 }
 
 // affinityHolds says whether required affinity holds, or the rule that does not. The first of its kind may go anywhere; and

@@ -50,9 +50,9 @@ func (t *Tally) countDaemons(s *Site, n int32) {
 	}
 }
 
-// surelyStarts is how many pods of DaemonSets that a counter of spread counts will be on a node like the site for sure.
-func surelyStarts(t *Tally, s *Site, counter int32) (n int32) {
-	for _, w := range t.daemonsOn(s.form) {
+// surelyStarts is how many pods of DaemonSets that a counter of spread counts will be on a new node of a form for sure.
+func surelyStarts(t *Tally, form, counter int32) (n int32) {
+	for _, w := range t.daemonsOn(form) {
 		if !w.uncertain && slices.Contains(t.nodes.r.Kinds[t.nodes.r.KindOf[w.class.Index]].Spread, counter) {
 			n++
 		}

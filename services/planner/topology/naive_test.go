@@ -39,6 +39,17 @@ func (n *naive) startDaemons(at int) {
 	}
 }
 
+// startingOn are the DaemonSets' pods that a node which is only on offer would have.
+func (n *naive) startingOn(node naiveNode) []naivePod {
+	var out []naivePod
+	for _, d := range n.daemons {
+		if !node.built && starts(d.Class.PodClass, &node) {
+			out = append(out, naivePod{class: d.Class, daemon: true})
+		}
+	}
+	return out
+}
+
 // starts says whether a DaemonSet's pods run on a node.
 func starts(c *model.PodClass, on *naiveNode) bool {
 	fits := len(on.taints) == 0 || len(c.Tolerations) > 0
@@ -82,25 +93,34 @@ func (n *naive) spreads(c *view.Class, at int, built bool) bool {
 		return false
 	}
 	for _, s := range hard {
-		counts, sure := map[string]int{}, map[string]bool{}
+		counts, sure, offered := map[string]int{}, map[string]bool{}, map[string]int{}
 		for _, node := range n.nodes {
 			if !hasAll(node) || (built && !node.built) || !n.included(s, c, node) {
 				continue
 			}
-			v := node.labels[s.TopologyKey]
-			counts[v] += 0
-			if node.built {
-				sure[v] = true
-			}
-			for _, p := range node.pods {
+			v, counted := node.labels[s.TopologyKey], 0
+			for _, p := range slices.Concat(node.pods, n.startingOn(node)) {
 				if !p.ending && p.class.Namespace == c.Namespace && s.Selector != nil && len(s.Selector.Requirements) > 0 && s.Selector.Matches(p.class.Labels) {
-					counts[v]++
+					counted++
 				}
+			}
+			if node.built {
+				counts[v] += counted
+				sure[v] = true
+				continue
+			}
+			if least, known := offered[v]; !known || counted < least {
+				offered[v] = counted
 			}
 		}
 		fewest := 1 << 30
 		for _, x := range counts {
 			fewest = min(fewest, x)
+		}
+		for v, x := range offered {
+			if !sure[v] { // the first node of its domain
+				fewest = min(fewest, x)
+			}
 		}
 		if len(sure) < int(max(1, s.MinDomains)) {
 			fewest = 0

@@ -351,9 +351,12 @@ func (a *nodeForms) at(s *Site, key int32) int32 {
 
 // hostSite makes the site of a host.
 func (a *nodeForms) hostSite(h *view.Host) *Site {
-	places := make([]*fit.Place, len(h.LabelSets))
+	places, taints := make([]*fit.Place, len(h.LabelSets)), h.Taints
+	if h.Leaving { // if it does not have it yet
+		taints = append(slices.Clone(taints), model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule})
+	}
 	for i, ls := range h.LabelSets {
-		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: h.Taints, Fresh: h.Node == nil}
+		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: taints, Fresh: h.Node == nil}
 	}
 	s := &Site{name: h.Name(), form: a.form(nil, places...)}
 	s.host = a.hostOf(h)

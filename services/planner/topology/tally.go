@@ -3,7 +3,7 @@
 //
 // A Tally counts pods on sites: hosts, claims of this plan, and segments, which stand for any number of new nodes with the
 // same labels. What a node's labels and taints let in is judged by package fit, and how much capacity is free by package
-// view; fit.Matcher asks all three. Start reading with NewTally, then Tally.Allows.
+// view; fit.Matcher asks all three. It must never choose a site. Start reading with NewTally, then Tally.Allows.
 //
 // The scheduler's semantics, which are matched one to one. Spread: domains are those of the nodes that have all
 // topology keys of the pod's constraints and pass the constraint's inclusion policies; pods of the class's namespace that
@@ -69,7 +69,7 @@ const (
 	stepFreeze
 )
 
-// NewTally counts the pods that are bound to the hosts of a view, those in skip (places in World.Pods) aside: pods that
+// NewTally counts the pods that are bound to the hosts of a view, those in skip (indexes into World.Pods) aside: pods that
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
 func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
@@ -78,6 +78,7 @@ func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t.domains = &domainCounts{
 		nodes: t.nodes, counts: make([]count, len(r.Counters)), regions: make([]region, len(r.Universes)),
 		now: epochs{1, 1}, last: epochs{1, 1},
+		surely: func(form, counter int32) int32 { return surelyStarts(t, form, counter) },
 	}
 	for i, h := range v.Hosts {
 		t.hosts = append(t.hosts, t.nodes.hostSite(h))
@@ -87,16 +88,17 @@ func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	return t
 }
 
-// countBound counts n times what is bound to a host and the DaemonSets' pods that will be.
+// countBound counts n times what is bound to a host and the DaemonSets' pods that will be. On one that leaves they may be gone
+// by the time that others come.
 func (t *Tally) countBound(v *view.View, host int, skip func(pod int) bool, n int32) {
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
 		if skip == nil || !skip(p) {
-			t.domains.count(v.Pods[p].Class, s, n, countMode{ending: v.Pods[p].Terminating})
+			t.domains.count(v.Pods[p].Class, s, n, countMode{ending: v.Pods[p].Terminating, uncertain: h.Leaving})
 		}
 	}
 	for _, w := range t.expectedDaemons(v, h, s) {
-		t.domains.count(w.class, w.on(s), n, countMode{uncertain: w.uncertain})
+		t.domains.count(w.class, w.on(s), n, countMode{uncertain: w.uncertain || h.Leaving})
 	}
 }
 
@@ -247,7 +249,7 @@ func (t *Tally) wouldOpen(s *Site) bool {
 	for _, f := range t.frozen {
 		u := t.nodes.r.Counters[f.counter].Universe
 		spec := t.nodes.r.Universes[u]
-		if t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s, f.counter) >= f.least {
+		if t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s.form, f.counter) >= f.least {
 			continue
 		}
 		if spec.Key == podrules.Hostname {
@@ -255,7 +257,8 @@ func (t *Tally) wouldOpen(s *Site) bool {
 		}
 		g := t.domains.region(u)
 		domains, unbounded := t.nodes.possible(spec.Filter, s.form, spec.Key)
-		if unbounded || slices.ContainsFunc(domains, func(d int32) bool { return !g.real.has(d) }) {
+		opens := func(d int32) bool { return !g.sure.has(d) && t.domains.counts[f.counter].domains[d].lo == 0 }
+		if unbounded || slices.ContainsFunc(domains, opens) {
 			return true
 		}
 	}

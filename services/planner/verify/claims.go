@@ -78,8 +78,8 @@ func (c *claims) makers(subject string, claim *model.NodeClaim) (*model.NodePool
 	return pool, nc
 }
 
-// bare says whether a claim is for no pods, as those of static pools are.
-func bare(claim *model.NodeClaim) bool { return len(claim.Pods) == 0 && claim.Disruption == "" }
+// bare says whether a claim takes no other one's place, as those that a static pool lacks: how many these are is checked by limits.
+func bare(claim *model.NodeClaim) bool { return claim.Disruption == "" }
 
 // standsIn says whether a claim of a static pool takes the place of one that goes before its time.
 func (c *claims) standsIn(claim *model.NodeClaim) bool {
@@ -120,17 +120,19 @@ func (c *claims) problems(v *place.Variant, claim *model.NodeClaim, pool *model.
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	o := v.Offering
 	known, ok := c.f.Market.Offering(facts.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType})
+	price, by := c.f.Market.Overlaid(pool.Name, &known)
 	switch {
 	case !ok:
 		fail("it does not exist")
 		return problems
+	case known.Price <= 0 && by == "":
+		fail("its price is not known")
 	case !c.f.Market.Available(&known):
 		fail("it is not available now")
 	case known.Price != o.Price || known.PriceEstimated != o.PriceEstimated:
 		fail("it costs %d, not %d", known.Price, o.Price)
 	}
 	known.ReservationID = o.ReservationID
-	price, by := c.f.Market.Overlaid(pool.Name, &known)
 	if o.Overlaid != (by != "") || (o.Overlaid && o.OverlaidPrice != price) {
 		fail("it is weighed at %d, by overlays (%s) it should be at %d", o.Weighed(), by, price)
 	}

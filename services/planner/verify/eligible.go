@@ -33,6 +33,9 @@ func (d *disruptions) eligible(subject string, x *model.Disruption, id model.Cla
 		d.r.Fail(subject, "claim %s is being taken away already", id)
 	}
 	d.cause(subject, x, claim)
+	if r := rules.ZoneShifted(claim.Zone, d.f.Market.Shifted); !r.OK() && (x.Reason.ByChoice() || x.Reason == model.ReasonUnhealthy) {
+		d.r.Fail(subject, "claim %s: %s", id, r.Message)
+	}
 	if !x.Reason.ByChoice() {
 		return
 	}

@@ -132,8 +132,10 @@ func (m *money) payBack(subject string, x *model.Disruption) {
 	}
 	within := model.Or(m.f.Input.Policy.Payback, model.DefaultPayback)
 	times := m.timesOver(x)
-	if float64(x.Saving)*within.Hours() < times*float64(x.Churn)-rounding {
-		m.r.Fail(subject, "it saves %d an hour; within %s that is not %g times what its evictions weigh, %d", x.Saving, within, times, x.Churn)
+	before, after, _ := m.reclaims(x)
+	saving := x.Saving - max(0, after.InterruptionPrice(before, x.Churn))
+	if float64(saving)*within.Hours() < times*float64(x.Churn)-rounding {
+		m.r.Fail(subject, "it saves %d an hour; within %s that is not %g times what its evictions weigh, %d", saving, within, times, x.Churn)
 	}
 }
 
@@ -154,6 +156,40 @@ func (m *money) timesOver(x *model.Disruption) float64 {
 		}
 	}
 	return 2
+}
+
+// reclaims is how seldom AWS takes back the nodes that go, and how often what may take their place; both are zero where it is
+// not known of all.
+func (m *money) reclaims(x *model.Disruption) (before, after model.ReclaimBand, known bool) {
+	before = model.Above20
+	for _, id := range x.Candidates {
+		claim := m.f.Cluster.Live[id]
+		if claim == nil {
+			return 0, 0, false
+		}
+		o, _ := m.f.Market.Offering(facts.OfferingKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType})
+		if claim.CapacityType == model.Spot && o.Reclaimed == 0 {
+			return 0, 0, false
+		}
+		before = min(before, o.Reclaimed)
+	}
+	for _, id := range x.Replacements {
+		fresh := m.f.Decisions.Claims[id]
+		if fresh == nil {
+			return 0, 0, false
+		}
+		for _, s := range spots(fresh) {
+			o, _ := m.f.Market.Offering(facts.OfferingKey{InstanceType: s.InstanceType, Zone: s.Zone, CapacityType: s.CapacityType})
+			if o.Reclaimed == 0 {
+				return 0, 0, false
+			}
+			after = max(after, o.Reclaimed)
+		}
+	}
+	if after == 0 {
+		return 0, 0, false
+	}
+	return before, after, true
 }
 
 // spots are the spot offerings of a claim.
@@ -184,7 +220,8 @@ func (m *money) spotForSpot(subject string, x *model.Disruption) {
 			m.r.Fail(subject, "the spot node in its place may be %s in %s, which is no cheaper", o.InstanceType, o.Zone)
 		}
 	}
-	if n := len(all); n > 0 && (n < leastSpots || (len(zones) < leastZones && len(families) < leastFamilies)) {
+	before, after, known := m.reclaims(x)
+	if n := len(all); n > 0 && (!known || after > before) && (n < leastSpots || (len(zones) < leastZones && len(families) < leastFamilies)) {
 		m.r.Fail(subject, "the spot node in its place may be one of %d, in %d zones, of %d families: that is too few", n, len(zones), len(families))
 	}
 }
@@ -204,7 +241,7 @@ func (m *money) costs() {
 	p := m.f.Plan
 	for _, claim := range p.NodeClaims {
 		after += claim.Price
-		if claim.Disruption == "" && len(claim.Pods) > 0 && len(claim.Offerings) > 0 {
+		if claim.Disruption == "" && !m.f.Cluster.Static(claim.NodePool) && len(claim.Offerings) > 0 {
 			forPending += claim.Offerings[0].Weighed() + m.f.Input.Policy.PerNodeOverhead
 		}
 	}

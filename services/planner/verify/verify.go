@@ -4,7 +4,7 @@
 // never says whether a plan is good, only whether it is allowed. A plan with a Violation is a defect of the planner and must
 // not leave it.
 //
-// Independent of the packages that make plans (view, fit, topology, pack, optimise, disrupt) is what is searched for or
+// Independent of the packages that make plans (view, fit, topology, volumes, pack, optimise, disrupt) is what is searched for or
 // added up, because a mistake there is likely and this is what finds it: whether pods may run and fit where they are sent
 // (package place: kube-scheduler's filters from their definition), what may be launched and within which limits, how many
 // nodes and pods are disrupted at once, and all sums of money.

@@ -108,7 +108,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"an excuse": {filling, func(_ *model.Input, p *model.Plan) {
 			p.Pending[0].Reason.Code, p.Pending[0].Reason.Subject = model.CodeUnsupported, "pod/shop/xl"
 		}, "nothing of it is unsupported"},
-		"a static pool":             {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = new(int64(3)) }, "is static"},
+		"a static pool":             {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = new(int64) }, "it is to have 0 nodes"},
 		"a class that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].NotReady = model.Reason{Code: 4} }, "is not ready"},
 		"another class":             {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].NodeClass = "other" }, "its pool's is default"},
 		"no offerings":              {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Offerings = nil }, "it lists 0 offerings"},
@@ -201,6 +201,11 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a candidate not initialized":    {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimRegistered }, "is not initialized"},
 		"a candidate that goes already":  {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimDraining }, "taken away already"},
 		"a candidate of two disruptions": {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[1].Candidates = p.Disruptions[0].Candidates }, "is taken away by"},
+		"a node in a shifted zone": {removing, func(in *model.Input, _ *model.Plan) {
+			for i := range in.Snapshot.Offerings {
+				in.Snapshot.Offerings[i].ZoneShifted = true
+			}
+		}, "shifted away"},
 		"a protected node":               {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Nodes[1].DoNotDisrupt = true }, "must not be disrupted"},
 		"a protected pod":                {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").DoNotDisrupt = true }, "must not be disrupted"},
 		"a protected DaemonSet pod":      {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/daemon-n-empty").DoNotDisrupt = true }, "must not be disrupted"},

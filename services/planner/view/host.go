@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// Host is a place that can run pods: a node, or a claim whose node has not joined yet. It is not changed after New.
+// Host is a place that can run pods: a node, or a claim whose node has not joined yet. Only View.Fold changes it.
 type Host struct {
 	Index int
 	// Node is nil for a claim in flight.
@@ -29,7 +29,7 @@ type Host struct {
 	Allocatable Vector
 	// allocatable is Allocatable for each of the LabelSets; nil where all have the same.
 	allocatable []Vector
-	// Pods are those bound to the node: places in World.Pods.
+	// Pods are those bound to the node: indexes into World.Pods.
 	Pods []int
 	// Leaving says that the host is going away already: its pods need another node.
 	Leaving bool

@@ -41,11 +41,15 @@ type World struct {
 	Overlays *offer.Overlays
 	// Places are the labels that nodes have by where they are bought.
 	Places offer.Places
+	// ShiftedZones are the zones that the cluster is shifted away from.
+	ShiftedZones map[string]bool
 	// Devices counts devices as resources among those of Index; nil where no class claims any.
 	Devices *devices.Dims
 
-	catalogs map[model.CatalogID]*Catalog
-	prices   map[offeringKey]int64
+	catalogs  map[model.CatalogID]*Catalog
+	prices    map[offeringKey]int64
+	reclaimed map[offeringKey]model.ReclaimBand // as far as they are known
+	estimated map[offeringKey]bool              // prices that are estimates
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
@@ -192,7 +196,9 @@ func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 func (w *World) addOfferings() error {
 	w.Overlays = offer.NewOverlays(w.Snapshot)
 	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
-	w.Places = offer.NewPlaces(w.Snapshot.Offerings)
+	w.reclaimed = make(map[offeringKey]model.ReclaimBand)
+	w.Places, w.ShiftedZones = offer.NewPlaces(w.Snapshot.Offerings), model.ShiftedZones(w.Snapshot.Offerings)
+	w.estimated = make(map[offeringKey]bool)
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
 		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
@@ -202,6 +208,12 @@ func (w *World) addOfferings() error {
 		}
 		if !seen || o.Price < old {
 			w.prices[key] = o.Price
+			if o.PriceEstimated {
+				w.estimated[key] = true
+			}
+		}
+		if o.Reclaimed != 0 {
+			w.reclaimed[key] = o.Reclaimed
 		}
 		if id := w.Places[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
 			return fmt.Errorf("offering %s: zone_id: %s, and %s of another offering in the same zone", o.Key(), o.ZoneID, id)
@@ -331,6 +343,19 @@ func (w *World) Price(c *model.Claim) int64 {
 		return p
 	}
 	return c.Price
+}
+
+// Estimated says whether Price is an estimate. A price at launch is taken for what was told.
+func (w *World) Estimated(c *model.Claim) bool {
+	if c.InstanceType == "" {
+		return len(c.Offerings) > 0 && c.Offerings[0].PriceEstimated
+	}
+	return w.estimated[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]
+}
+
+// Reclaimed is how often AWS takes back instances like that of a claim; 0 where it is not known.
+func (w *World) Reclaimed(c *model.Claim) model.ReclaimBand {
+	return w.reclaimed[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]
 }
 
 // Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any

@@ -9,7 +9,7 @@ import (
 type Family uint32
 
 // The families. HostAffinity is node affinity on the host name; it needs Affinity too.
-// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets.
+// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -33,6 +33,14 @@ const (
 	MinValues
 	HostAffinity
 	DaemonTies
+	Roomy
+	ResourceLimits
+	Leaving
+	Static
+	Expected
+	Removals
+	Buffers
+	Overlays
 	end
 )
 
@@ -43,7 +51,7 @@ func names() []string {
 	return []string{
 		"selector", "affinity", "taints", "extended", "ports", "spread", "pod-affinity", "pod-anti-affinity", "namespaces",
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
-		"host-affinity", "daemon-ties",
+		"host-affinity", "daemon-ties", "roomy", "resource-limits", "leaving", "static", "expected", "removals", "buffers", "overlays",
 	}
 }
 

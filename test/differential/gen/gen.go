@@ -41,6 +41,8 @@ const (
 // builder draws one Case.
 type builder struct {
 	*rand.Rand
+	// later draws the families from Roomy on: without these, a seed is the case that it was before there were any.
+	later *rand.Rand
 	on    Family
 	in    *model.Input
 	zones []string
@@ -52,7 +54,9 @@ type builder struct {
 // New draws the case of a seed. Which of the families a case has is part of the draw, so that some cases are simple.
 func New(seed uint64, families Family) Case {
 	c := Case{Seed: seed}
-	b := &builder{Rand: rand.New(rand.NewPCG(seed, 0x6b657266)), in: &c.Input} //nolint:gosec // not a secret
+	b := &builder{in: &c.Input}
+	b.Rand = rand.New(rand.NewPCG(seed, 0x6b657266))    //nolint:gosec // not a secret
+	b.later = rand.New(rand.NewPCG(seed, 0x6c61746572)) //nolint:gosec // not a secret
 	b.on = b.choose(families)
 	c.Families = b.on
 	b.in.Now, b.in.Kinds = Now(), []model.DecisionKind{model.KindProvision}
@@ -62,6 +66,7 @@ func New(seed uint64, families Family) Case {
 	for i := range 1 + b.IntN(3) {
 		b.pool(fmt.Sprintf("pool-%d", i))
 	}
+	b.changePools()
 	for i := range 1 + b.IntN(5) {
 		b.class(fmt.Sprintf("c%d", i))
 	}
@@ -79,6 +84,10 @@ func New(seed uint64, families Family) Case {
 			b.flight(fmt.Sprintf("f%d", i))
 		}
 	}
+	b.changeNodes()
+	b.changePods()
+	b.buffers()
+	b.overlays()
 	return c
 }
 
@@ -87,7 +96,11 @@ func (b *builder) choose(families Family) Family {
 	all := b.one(8)
 	var out Family
 	for _, f := range All() {
-		if families&f != 0 && (b.IntN(5) < 2 || all) {
+		draw := b.Rand
+		if f >= Roomy {
+			draw = b.later
+		}
+		if families&f != 0 && (draw.IntN(5) < 2 || all) {
 			out |= f
 		}
 	}

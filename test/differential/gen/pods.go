@@ -26,6 +26,7 @@ func (b *builder) class(id string) {
 	c.Requests = amounts(pick[int64](b, 0, 100, 250, 900, 1500, 3000), pick[int64](b, 0, 1, 4, 12, 28)*gib/4, 1, gpus)
 	b.nodeRules(&c)
 	b.neighbourRules(&c)
+	b.ease(&c)
 	if b.has(Ports) && b.one(3) {
 		c.HostPorts = []model.HostPort{{
 			Protocol: pick(b, "TCP", "TCP", "UDP"), Port: int32(8080 + b.IntN(2)), IP: pick(b, "", "", "10.0.0.1", "10.0.0.2"),
@@ -273,6 +274,8 @@ func (b *builder) daemons() {
 		case 1:
 			c.NodeAffinity = []model.NodeAffinityTerm{b.nodeTerm()}
 		}
+		// The DaemonSet controller adds it.
+		c.Tolerations = []model.Toleration{{Key: "node.kubernetes.io/unschedulable", Exists: true, Effect: model.NoSchedule}}
 		if b.one(2) {
 			c.Tolerations = []model.Toleration{{Exists: true}}
 		}

@@ -185,7 +185,7 @@ func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 		return err
 	}
 	for _, p := range t.order {
-		pod := t.pods[p.Pod]
+		pod := t.again(p.Pod)
 		if pod == nil {
 			t.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan places a pod that there is not"})
 			continue
@@ -203,7 +203,10 @@ func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 			return err
 		}
 	}
-	return w.examine(unplaced)
+	if err := w.examine(unplaced); err != nil {
+		return err
+	}
+	return w.remove()
 }
 
 // free lets the scheduler place the planned pods as it likes, in a random order.
@@ -216,7 +219,7 @@ func (t *trial) free(number int) error {
 	order := slices.Clone(t.order)
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, p := range order {
-		pod := t.pods[p.Pod]
+		pod := t.again(p.Pod)
 		if pod == nil {
 			continue
 		}

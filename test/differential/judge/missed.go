@@ -46,7 +46,7 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 			return err
 		}
 		for _, name := range v.Nodes {
-			if !w.cordoned(name) {
+			if !w.cordoned(name) && !w.surplus(name) {
 				found[name] = true
 			}
 		}
@@ -90,19 +90,86 @@ func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(claims)) {
-		for i := range claims[name] {
-			if err := t.play(t.world(0, map[string]int{name: i}), unplaced); err != nil {
-				return err
-			}
+	// A pod that nodes on their way out keep from being placed is planned for once they are gone.
+	w := t.world(0, nil)
+	w.lingers = true
+	if err := t.examineOnly(w, unplaced); err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(claims))
+	for _, forced := range combinations(names, claims) {
+		if len(unplaced) == 0 {
+			return nil
+		}
+		if err := t.play(t.world(0, forced), unplaced); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// examineOnly asks which ways are left once the planned pods are where they are planned, whether they may be there or not.
+func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) error {
+	if err := w.reset(); err != nil {
+		return err
+	}
+	for _, p := range t.order {
+		if pod := t.again(p.Pod); pod != nil {
+			if err := w.bind(kube.Pod(pod, t.classes[pod.Class]), w.target(p)); err != nil {
+				return err
+			}
+		}
+	}
+	return w.examine(unplaced)
+}
+
+// mostCombinations is how many ways in which claims may be launched are all tried.
+const mostCombinations = 256
+
+// combinations are all ways in which claims may be launched, by the place of an offering in each claim's list; where that are
+// too many, those in which one claim is not what it lists first.
+func combinations(names []string, offerings map[string]int) []map[string]int {
+	all := 1
+	for _, name := range names {
+		all = min(all*offerings[name], mostCombinations+1)
+	}
+	var out []map[string]int
+	if all > mostCombinations {
+		for _, name := range names {
+			for i := range offerings[name] {
+				out = append(out, map[string]int{name: i})
+			}
+		}
+		return out
+	}
+	for number := range all {
+		forced := make(map[string]int)
+		for _, name := range names {
+			forced[name] = number % offerings[name]
+			number /= offerings[name]
+		}
+		out = append(out, forced)
+	}
+	return out
+}
+
 // cordoned nodes take what tolerates everything, as far as the scheduler is concerned. Kerf leaves them alone.
 func (w *world) cordoned(name string) bool {
 	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })
+}
+
+// surplus nodes are those that a static pool has too many, which the plan takes away, and those that take the place of others
+// before their time.
+func (w *world) surplus(name string) bool {
+	if slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool { return name == "claim-"+string(c.ID) && c.Disruption != "" }) {
+		return true
+	}
+	return slices.ContainsFunc(w.Plan.Disruptions, func(d model.Disruption) bool {
+		return d.Reason == model.ReasonSurplus && slices.ContainsFunc(d.Candidates, func(id model.ClaimID) bool {
+			joined := func(n model.Node) bool { return n.Claim == id && string(n.Name) == name }
+			return name == "claim-"+string(id) || slices.ContainsFunc(w.c.Input.Snapshot.Nodes, joined)
+		})
+	})
 }
 
 // oneMore says whether a pod could run if there were one more node.

@@ -30,6 +30,10 @@ type world struct {
 	launched map[string]model.RankedOffering
 	// offerings is how many offerings each claim lists.
 	offerings map[string]int
+	// lingers says that nodes on their way out are there still, with the pods that the plan has no other place for.
+	lingers bool
+	// joined is how many of the nodes have joined; the others are to come.
+	joined int
 }
 
 // world draws what the claims are launched as. In draw 0 each is what it lists first. Forced says of some nodes which of
@@ -52,8 +56,12 @@ func (t *trial) world(number int, forced map[string]int) *world {
 	joined := make(map[model.ClaimID]bool)
 	for i := range s.Nodes {
 		joined[s.Nodes[i].Claim] = true
+		if t.leaving(&s.Nodes[i]) {
+			continue
+		}
 		w.nodes = append(w.nodes, kube.Node(&s.Nodes[i]))
 	}
+	w.joined = len(w.nodes)
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		if joined[c.ID] {
@@ -141,6 +149,7 @@ func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
 func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *corev1.Node {
 	it := t.instanceType(o.InstanceType)
 	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: it.Allocatable}
+	n.Allocatable = t.overlaid(it, o)
 	n.Labels = own
 	for _, l := range gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType) {
 		n.Labels = gen.With(n.Labels, l.Key, l.Value)
@@ -153,14 +162,15 @@ func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOfferin
 // which are there before any other: they tolerate that it is not ready. On a node that has joined, a DaemonSet's pod that
 // does not run yet may come before the other pods, after them or never.
 func (w *world) reset() error {
+	w.linger()
 	for i := range w.c.Input.Snapshot.Pods {
-		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" {
+		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" && w.stays(p) {
 			w.pods = append(w.pods, kube.Pod(p, w.classes[p.Class]))
 		}
 	}
 	for i, n := range w.nodes {
 		for _, d := range w.daemons(n) {
-			if i >= len(w.c.Input.Snapshot.Nodes) || w.late(i) {
+			if i >= w.joined || w.late(i) {
 				w.pods = append(w.pods, d)
 			}
 		}
@@ -201,10 +211,29 @@ func admits(pod *corev1.Pod, n *corev1.Node) bool {
 }
 
 func (w *world) bind(pod *corev1.Pod, node string) error {
+	if v := w.virtual(model.PodID(pod.UID)); v != nil {
+		return w.keep(w.classes[v.Class].Requests, node)
+	}
 	bound := pod.DeepCopy()
 	bound.Spec.NodeName = node
 	w.pods = append(w.pods, bound)
 	return w.s.Bind(pod, node)
+}
+
+// keep takes from a node what a buffer keeps there. No pod is there that other pods' rules could count.
+func (w *world) keep(requests model.Amounts, node string) error {
+	i := slices.IndexFunc(w.nodes, func(n *corev1.Node) bool { return n.Name == node })
+	if i < 0 {
+		return fmt.Errorf("capacity is kept on %s, which is no node", node)
+	}
+	n := w.nodes[i].DeepCopy()
+	for name, q := range kube.Resources(requests) {
+		left := n.Status.Allocatable[name]
+		left.Sub(q)
+		n.Status.Allocatable[name] = left
+	}
+	w.nodes[i] = n
+	return w.s.Reset(w.objects, w.nodes, w.pods)
 }
 
 func (w *world) target(p model.Placement) string {

@@ -143,7 +143,7 @@ func Node(n *model.Node) *corev1.Node {
 	for _, t := range n.Taints {
 		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
-	out.Status.Allocatable, out.Status.Capacity = resources(n.Allocatable), resources(n.Allocatable)
+	out.Status.Allocatable, out.Status.Capacity = Resources(n.Allocatable), Resources(n.Allocatable)
 	return out
 }
 
@@ -155,7 +155,8 @@ func labels(ls model.Labels) map[string]string {
 	return out
 }
 
-func resources(as model.Amounts) corev1.ResourceList {
+// Resources are amounts as Kubernetes has them.
+func Resources(as model.Amounts) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for _, a := range as {
 		if a.Resource == model.CPU {
@@ -171,6 +172,9 @@ func resources(as model.Amounts) corev1.ResourceList {
 // know, and differs from class to class.
 func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
 	namespace, name, _ := strings.Cut(string(p.ID), "/")
+	if c.Namespace != "" {
+		namespace = c.Namespace // the id of a buffer's pod begins with something else
+	}
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(p.ID), Labels: labels(c.Labels)}}
 	if p.Terminating {
 		out.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
@@ -230,12 +234,12 @@ func split(spec *corev1.PodSpec, c *model.PodClass) {
 		spec.InitContainers = []corev1.Container{container("init", main)}
 	}
 	if len(overhead) > 0 {
-		spec.Overhead = resources(overhead)
+		spec.Overhead = Resources(overhead)
 	}
 }
 
 func container(name string, requests model.Amounts) corev1.Container {
-	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: resources(requests)}}
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: Resources(requests)}}
 }
 
 func requirements(rs []model.Requirement) []corev1.NodeSelectorRequirement {

@@ -26,6 +26,12 @@ func Plan(p model.Plan) string {
 	for _, x := range order {
 		fmt.Fprintf(&b, "place %s on %s%s\n", x.Pod, x.Node, x.Claim)
 	}
+	for _, d := range p.Disruptions {
+		fmt.Fprintf(&b, "remove %v: %s\n", d.Candidates, d.Reason)
+		for _, x := range d.Destinations {
+			fmt.Fprintf(&b, "  move %s to %s%s\n", x.Pod, x.Node, x.Claim)
+		}
+	}
 	for _, x := range p.Pending {
 		fmt.Fprintf(&b, "pending %s: %s\n", x.Pod, x.Reason.Message)
 	}

@@ -23,7 +23,7 @@ func (w *writer) pod(p *model.Pod) {
 		w.line("# a pod of DaemonSet", c.OwnerName+": "+string(p.ID)+" on "+string(p.Node))
 		return
 	}
-	words := append(w.podWords(c, false), flag("terminating", p.Terminating))
+	words := append(w.podWords(c, false), flag("terminating", p.Terminating), pair("expected", string(p.ExpectedNode)))
 	w.line("pod", string(p.ID), words...)
 }
 

@@ -24,7 +24,11 @@ func Scenario(c gen.Case, title string) string {
 	w := &writer{s: &c.Input.Snapshot}
 	fmt.Fprintf(w, "%s\n\n-- catalog --\n", title)
 	w.catalog()
-	w.WriteString("-- policy --\nkinds provision\n-- snapshot --\n")
+	w.WriteString("-- policy --\n")
+	if len(c.Input.Kinds) > 0 {
+		w.WriteString("kinds provision\n")
+	}
+	w.WriteString("-- snapshot --\n")
 	for _, ns := range w.s.Namespaces {
 		w.line("namespace", ns.Name, pair("labels", pairs(ns.Labels)))
 	}
@@ -47,6 +51,7 @@ func Scenario(c gen.Case, title string) string {
 	for i := range w.s.Claims {
 		w.claim(&w.s.Claims[i])
 	}
+	w.later()
 	return w.String()
 }
 
@@ -261,5 +266,11 @@ func (w *writer) pool(p *model.NodePool) {
 	}
 	words = append(words, pair("capacity", capacity), pair("labels", pairs(p.Labels)), pair("taints", taints(p.Taints)),
 		pair("startup-taints", taints(p.StartupTaints)), pair("limits", strings.Join(limits, ",")))
+	if p.Replicas != nil {
+		words = append(words, pair("replicas", strconv.FormatInt(*p.Replicas, 10)))
+	}
+	if p.ConsolidationPolicy == model.WhenEmptyOrUnderutilized {
+		words = append(words, "policy=WhenEmptyOrUnderutilized after=0s budget=100%")
+	}
 	w.line("pool", string(p.Name), words...)
 }

@@ -43,7 +43,8 @@ func edit(c *gen.Case, k int) bool {
 	e := &editor{k}
 	s := &c.Input.Snapshot
 	for _, list := range []any{
-		&s.Pods, &s.NodePools, &s.Nodes, &s.Claims, &s.DaemonSets, &s.Offerings, &s.PodClasses, &s.Namespaces,
+		&s.Pods, &s.NodePools, &s.Nodes, &s.Claims, &s.DaemonSets, &s.Offerings, &s.PodClasses, &s.Namespaces, &s.Notices,
+		&s.CapacityBuffers, &s.NodeOverlays,
 	} {
 		if e.list(reflect.ValueOf(list).Elem()) {
 			return true

@@ -39,6 +39,14 @@ func tidy(s *model.Snapshot) {
 		}
 	}
 	s.Pods = slices.DeleteFunc(s.Pods, func(p model.Pod) bool { return p.Node != "" && !nodes[p.Node] })
+	for i := range s.Pods {
+		if !nodes[s.Pods[i].ExpectedNode] {
+			s.Pods[i].ExpectedNode = ""
+		}
+	}
+	s.Notices = slices.DeleteFunc(s.Notices, func(x model.Notice) bool {
+		return !slices.ContainsFunc(s.Claims, func(c model.Claim) bool { return c.ID == x.Claim })
+	})
 	for i := range s.Catalogs {
 		s.Catalogs[i].InstanceTypes = slices.DeleteFunc(s.Catalogs[i].InstanceTypes, func(t model.InstanceType) bool { return !types[t.Name] })
 	}
@@ -52,6 +60,9 @@ func tidyClasses(s *model.Snapshot) {
 	}
 	for _, d := range s.DaemonSets {
 		used[d.Class] = true
+	}
+	for _, b := range s.CapacityBuffers {
+		used[b.Class] = true
 	}
 	known := make(map[model.ClassID]bool)
 	s.PodClasses = slices.DeleteFunc(s.PodClasses, func(c model.PodClass) bool { return !used[c.ID] })

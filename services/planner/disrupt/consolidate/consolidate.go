@@ -197,7 +197,7 @@ func (t *trials) search(open []int) {
 
 // candidates are the hosts that may be removed for money, as far as the checks of each by itself go.
 func candidates(dr *draft.Draft) (open []int) {
-	chain := slices.Concat(draft.Settled(), underutilized())
+	chain := slices.Concat(draft.MethodsThatCanWait(), underutilized())
 	for _, h := range dr.Candidates {
 		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
 			continue

@@ -20,7 +20,7 @@ func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
 	d := draft.Decision{Hosts: set, Evicted: t.draft.Movable(set...)}
 	for _, h := range set {
 		for _, p := range t.draft.Moving[h] {
-			t.draft.Scheduler.UncountBound(p, h)
+			t.draft.Scheduler.Uncount(pack.Assignment{Pod: p, Host: h})
 		}
 	}
 	rest := market.Items(t.v.World, append(t.draft.BufferPodsOn(set), d.Evicted...))

@@ -23,10 +23,12 @@ const (
 // ones for a while, and not all pods come to them.
 const replaceShare = 0.10
 
-// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less.
+// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less; more is what
+// interruptions make of it.
 type bar struct {
 	least   int64
 	byShare bool
+	more    int64
 }
 
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
@@ -73,8 +75,12 @@ func (j *judge) bar(d *draft.Decision) bar {
 	if len(d.Replacements) > 0 && price > 0 {
 		_, weighed := j.draft.Price(d.Hosts)
 		if share := int64(float64(weighed) * replaceShare); share > out.least {
-			out = bar{share, true}
+			out = bar{least: share, byShare: true}
 		}
+	}
+	if r := j.reclaims(d); r.known {
+		out.more = max(0, r.after.InterruptionPrice(r.before, price))
+		out.least += out.more
 	}
 	return out
 }
@@ -119,11 +125,11 @@ func part(whole, one, all int64) int64 {
 }
 
 func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
-	name := j.v.Hosts[d.Hosts[0]].Name()
+	name, guess := j.v.Hosts[d.Hosts[0]].Name(), d.Estimated(j.v)
 	if len(d.Replacements) == 0 {
 		return model.Reason{
 			Code: model.CodePodsFitElsewhere, Subject: name,
-			Message: fmt.Sprintf("its pods (%d) fit on other nodes; removing it saves %s an hour", len(d.Evicted), fit.Money(price)),
+			Message: fmt.Sprintf("its pods (%d) fit on other nodes; removing it saves %s an hour", len(d.Evicted), fit.Price(price, guess)),
 		}
 	}
 	what := fmt.Sprintf("one %s", d.Replacements[0].Best().Type.Name)
@@ -132,14 +138,14 @@ func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
 	}
 	return model.Reason{
 		Code: model.CodeCheaperReplacement, Subject: name,
-		Message: fmt.Sprintf("%s at %s instead of %s at %s saves %s an hour", what, fit.Money(list),
-			fit.Count(len(d.Hosts), "node"), fit.Money(price), fit.Money(price-list)),
+		Message: fmt.Sprintf("%s at %s instead of %s at %s saves %s an hour", what, fit.Price(list, guess),
+			fit.Count(len(d.Hosts), "node"), fit.Price(price, guess), fit.Price(price-list, guess)) + j.reclaims(d).text(),
 	}
 }
 
 // notWorth says that a saving does not make up for its evictions, which cost price.
 func (j *judge) notWorth(host int, saving, price int64, bar bar) model.Reason {
-	saves, least := fit.Money(max(0, saving)), fit.Money(bar.least)
+	saves, least := fit.Price(max(0, saving), j.v.Estimated(j.v.Hosts[host].Claim)), fit.Money(bar.least)
 	r := model.Reason{Code: model.CodePayback, Subject: j.v.Hosts[host].Name()}
 	switch {
 	case bar.byShare:
@@ -153,6 +159,9 @@ func (j *judge) notWorth(host int, saving, price int64, bar bar) model.Reason {
 	default:
 		r.Code = model.CodeNoCheaper
 		r.Message = fmt.Sprintf("removing it saves %s; the least that is worth it is %s", saves, least)
+	}
+	if bar.more > 0 {
+		r.Message += fmt.Sprintf("; more frequent interruptions are %s of that", fit.Money(bar.more))
 	}
 	return r
 }

@@ -124,7 +124,7 @@ func (t *trials) tooExpensive(host int) model.Reason {
 	r := model.Reason{
 		Code: model.CodeNoCheaper, Subject: t.v.Hosts[host].Name(),
 		Message: fmt.Sprintf("its pods fit on no other nodes, and new ones for them cost at least %s an hour; it costs %s",
-			fit.Money(t.appraisal.cost(host)-t.appraisal.Waste[host]), fit.Money(t.appraisal.cost(host))),
+			fit.Money(t.appraisal.cost(host)-t.appraisal.Waste[host]), fit.Price(t.appraisal.cost(host), t.v.Estimated(t.v.Hosts[host].Claim))),
 		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
 	}
 	if w := t.appraisal.Waste[host]; w >= max(1, t.v.Policy.MinSaving) && w < least {
@@ -148,9 +148,9 @@ func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewC
 		cost += b.Best().Price
 	}
 	_, weighed := t.draft.Price([]int{host})
+	d := draft.Decision{Hosts: []int{host}, Evicted: t.draft.Moving[host], Replacements: bought}
 	if cost < weighed {
 		price := t.draft.Churn.Sum(t.draft.Moving[host])
-		d := draft.Decision{Hosts: []int{host}, Evicted: t.draft.Moving[host], Replacements: bought}
 		if saving := weighed - cost; saving < t.judge.bar(&d).least {
 			return t.judge.notWorth(host, saving, price, t.judge.bar(&d))
 		}
@@ -165,7 +165,7 @@ func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewC
 	return model.Reason{
 		Code: model.CodeNoCheaper, Subject: name,
 		Message: fmt.Sprintf("%s fit on no other node; the cheapest that holds them is %s at %s, and it costs %s",
-			what, cheapest, fit.Money(cost), fit.Money(weighed)),
+			what, cheapest, fit.Price(cost, d.Estimated(t.v)), fit.Price(weighed, t.v.Estimated(t.v.Hosts[host].Claim))),
 		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
 	}
 }

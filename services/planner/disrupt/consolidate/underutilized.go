@@ -9,17 +9,17 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// underutilized is the chain for consolidation, after draft.EveryMethod and draft.Settled.
+// underutilized is the chain for consolidation, after draft.EveryMethod and draft.MethodsThatCanWait.
 func underutilized() []draft.Check {
 	return []draft.Check{
-		draft.NotStatic, // static pools keep their size
-		func(dr *draft.Draft, host int) model.Reason { return dr.Unforced(host) },
-		func(dr *draft.Draft, host int) model.Reason { return dr.ConsolidateAfter(host) },
-		policyAllows, // WhenEmpty keeps nodes that are not empty
-		priceKnown,   // a price that is not known can't be beaten
-		notNeeded,    // no pod that found no place could need the node
-		poolSettled,  // while a pool grows, pods are still on their way
-		buffersMove,  // buffer pods with pod rules stay where they are
+		draft.NotStatic,                  // static pools keep their size
+		(*draft.Draft).PodsAgreeUnforced, // age overrules nothing here
+		(*draft.Draft).ConsolidateAfter,  // the node must have been quiet for long enough
+		policyAllows,                     // WhenEmpty keeps nodes that are not empty
+		priceKnown,                       // a price that is not known can't be beaten
+		notNeeded,                        // no pod that found no place could need the node
+		poolNotGrowing,                   // while a pool grows, pods are still on their way
+		buffersMove,                      // buffer pods with pod rules stay where they are
 	}
 }
 
@@ -29,9 +29,9 @@ const (
 	growth      = 0.1
 )
 
-// poolSettled keeps nodes while many others of their pool are starting for pending pods: what is needed is not known before
+// poolNotGrowing keeps nodes while many others of their pool are starting for pending pods: what is needed is not known before
 // those pods run, and what is moved now would move again.
-func poolSettled(dr *draft.Draft, host int) model.Reason {
+func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	starting, started := dr.Starting(dr.View.Hosts[host].Pool)
 	if starting <= fewStarting || float64(starting) <= growth*float64(started) {
 		return model.Reason{}

@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Appraisal is what pods would cost at the lowest prices, and what hosts cost beyond. Lists are by place in View.Hosts.
+// Appraisal is what pods would cost at the lowest prices, and what hosts cost beyond. Lists are by index in View.Hosts.
 type Appraisal struct {
 	v     *view.View
 	worth purchase.Worth

@@ -1,7 +1,7 @@
 package draft
 
 // noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those with pod rules do not
-// move, and are not counted for other pods' rules: they do not exist.
+// move.
 func (dr *Draft) noteBufferPods() (held []int) {
 	dr.Buffered, dr.BuffersFixed, held = make([][]int, len(dr.View.Hosts)), make([]bool, len(dr.View.Hosts)), make([]int, len(dr.View.Hosts))
 	for _, a := range dr.BufferPods {
@@ -11,7 +11,6 @@ func (dr *Draft) noteBufferPods() (held []int) {
 		held[a.Host]++
 		if dr.Scheduler.HasPodRules(dr.View.Pods[a.Pod].Class) {
 			dr.BuffersFixed[a.Host] = true
-			dr.Scheduler.UncountBound(a.Pod, a.Host)
 			continue
 		}
 		dr.Buffered[a.Host] = append(dr.Buffered[a.Host], a.Pod)

@@ -44,9 +44,9 @@ type Params struct {
 // Decision disrupts nodes.
 type Decision struct {
 	Reason model.DisruptionReason
-	// Hosts are the candidates: places in View.Hosts, in order.
+	// Hosts are the candidates: indexes into View.Hosts, in order.
 	Hosts []int
-	// Evicted are the pods that are displaced: places in World.Pods, in order.
+	// Evicted are the pods that are displaced: indexes into World.Pods, in order.
 	Evicted []int
 	// Destinations are where pods go on nodes that exist, those of buffers included.
 	Destinations []pack.Assignment
@@ -63,6 +63,12 @@ type Decision struct {
 	Workloads []model.WorkloadEvictions
 }
 
+// Estimated says whether prices that the saving follows from are estimates: of what goes, or of what takes its place.
+func (d *Decision) Estimated(v *view.View) bool {
+	return slices.ContainsFunc(d.Hosts, func(h int) bool { return v.Estimated(v.Hosts[h].Claim) }) ||
+		slices.ContainsFunc(d.Replacements, func(b *purchase.NewClaim) bool { return b.Best().Estimated() })
+}
+
 // Draft is the state of one search: what is known of each host, and what was decided so far. Lists by host are in the order
 // of View.Hosts and never change their length. One goroutine owns it.
 type Draft struct {
@@ -72,7 +78,7 @@ type Draft struct {
 
 	History *churn.History
 	Churn   *churn.Prices
-	// Moving are the pods on each host that a plan can move: places in World.Pods, in order.
+	// Moving are the pods on each host that a plan can move: indexes into World.Pods, in order.
 	Moving [][]int
 	// Buffered are the pods of buffers on each host that may move; BuffersFixed says that there are some that may not,
 	// because they have pod rules.

@@ -21,6 +21,7 @@ func EveryMethod() []Check {
 		soundPool,       // what the pool says about disruption must be known
 		notDisrupted,    // it must not be going already
 		initialized,     // it must have been relied on
+		zoneUsed,        // the cluster must not be shifted away from its zone
 		nodeAnnotation,  // the node must not say no
 		notAwaited,      // no pending pod may be on its way
 		replaces,        // nor may it stand in for nodes that are not gone yet
@@ -49,8 +50,9 @@ func (dr *Draft) About(host int, r model.Reason) model.Reason {
 	return r
 }
 
-// Settled is the chain for what could as well wait, after EveryMethod: nodes that are replaced in time, and consolidation.
-func Settled() []Check {
+// MethodsThatCanWait is the chain for what could as well wait, after EveryMethod: nodes that are replaced in time, drift and
+// consolidation.
+func MethodsThatCanWait() []Check {
 	return []Check{
 		rested,    // no pod may have been moved a short time ago
 		rolledOut, // no workload may be in the middle of a rollout
@@ -117,6 +119,10 @@ func initialized(dr *Draft, host int) model.Reason {
 	return model.Reason{Code: model.CodeNotInitialized, Message: fmt.Sprintf("the claim is %s, not Initialized", h.Claim.State)}
 }
 
+func zoneUsed(dr *Draft, host int) model.Reason {
+	return rules.ZoneShifted(dr.View.Hosts[host].Claim.Zone, dr.View.ShiftedZones)
+}
+
 func nodeAnnotation(dr *Draft, host int) model.Reason {
 	if !dr.View.Hosts[host].Node.DoNotDisrupt {
 		return model.Reason{}
@@ -161,13 +167,15 @@ func NotStatic(dr *Draft, host int) model.Reason {
 	}
 }
 
-// Patient says that the node is too old and its pods had their time: its claim's termination grace period bounds the
+// ForcedByAge says that the node goes whatever its pods say: it is too old, and its claim's termination grace period bounds the
 // drain, so that pods can't hold it up for ever.
-func (dr *Draft) Patient(host int) bool {
+func (dr *Draft) ForcedByAge(host int) bool {
 	return dr.Expired(host) && dr.View.Hosts[host].Claim.TerminationGracePeriod != nil
 }
 
-func podsMayBeMoved(dr *Draft, host int) model.Reason { return dr.PodsAgree(host, dr.Patient(host)) }
+func podsMayBeMoved(dr *Draft, host int) model.Reason {
+	return dr.PodsAgree(host, dr.ForcedByAge(host))
+}
 
 // PodsAgree says whether the pods of a node let it go; forced leaves out what a bounded drain overrules.
 func (dr *Draft) PodsAgree(host int, forced bool) model.Reason {
@@ -199,7 +207,7 @@ func (dr *Draft) PodsAgree(host int, forced bool) model.Reason {
 }
 
 func budgetsMayAllow(dr *Draft, host int) model.Reason {
-	if dr.Patient(host) {
+	if dr.ForcedByAge(host) {
 		return model.Reason{}
 	}
 	return dr.PodBudgets.Reason(dr.Moving[host])
@@ -215,9 +223,10 @@ func excluded(dr *Draft, host int) model.Reason {
 	}
 }
 
-// Unforced says whether a node may go for a reason that could as well wait: then its age overrules nothing.
-func (dr *Draft) Unforced(host int) model.Reason {
-	if !dr.Patient(host) {
+// PodsAgreeUnforced says whether a node's pods and their budgets let it go for a reason that could as well wait: then its age
+// overrules nothing.
+func (dr *Draft) PodsAgreeUnforced(host int) model.Reason {
+	if !dr.ForcedByAge(host) {
 		return model.Reason{} // checked already
 	}
 	if r := dr.PodsAgree(host, false); !r.OK() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
@@ -23,7 +24,7 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 	}
 	for _, h := range hosts {
 		for _, p := range dr.Moving[h] {
-			dr.Scheduler.UncountBound(p, h)
+			dr.Scheduler.Uncount(pack.Assignment{Pod: p, Host: h})
 		}
 	}
 	stays := func(h int) bool { return !leaves[h] && usable(h) }

@@ -174,14 +174,14 @@ func (x *replacer) mayReplace(h int, why model.DisruptionReason, others []int) m
 	}
 	late := why == model.ReasonExpired && x.draft.Expired(h)
 	if !late {
-		if r := x.draft.Ask(draft.Settled(), h); !r.OK() {
+		if r := x.draft.Ask(draft.MethodsThatCanWait(), h); !r.OK() {
 			return r
 		}
 		if r := x.draft.NodeBudgets.Reason(x.v.Hosts[h].Pool, why, len(others)+1); !r.OK() {
 			return r
 		}
 	}
-	if late && x.draft.Patient(h) {
+	if late && x.draft.ForcedByAge(h) {
 		return model.Reason{}
 	}
 	if r := x.draft.PodsAgree(h, false); !r.OK() {

@@ -27,7 +27,7 @@ const (
 	most  = -1
 )
 
-// Costs are, by place in View.Hosts, the deletion cost for the pods of each node that Kerf owns; 0 for other hosts. Going are
+// Costs are, by index in View.Hosts, the deletion cost for the pods of each node that Kerf owns; 0 for other hosts. Going are
 // nodes that go, now or by a later plan; worth is what a pod of a class is worth, in micro-dollars per hour.
 //
 // Nodes are ranked one after the other. Next is the one whose pods are worth most for what the node costs, where a replica counts

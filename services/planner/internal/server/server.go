@@ -1,5 +1,6 @@
 // Package server is the planner's shell: it speaks gRPC, holds the snapshots of sessions, measures time, makes spans,
-// and lets nothing out that verify has not passed. It decides nothing, and keeps nothing beyond a session's life.
+// and lets nothing out that verify has not passed. It decides nothing, and keeps nothing beyond a session's life but,
+// where its config asks for that, the inputs that the planner failed on (keep.go).
 //
 // Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds, bounds.go what
 // all of them may hold together, measure.go what is measured.
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -58,6 +60,8 @@ type Config struct {
 	Decide verify.Decider
 	// Limits is what callers may take.
 	Limits Limits
+	// FailedInputs is the folder that inputs are kept in which the planner fails on; "" keeps none.
+	FailedInputs string
 }
 
 // Server implements PlannerService. It is safe for concurrent use.
@@ -93,17 +97,8 @@ func (s *Server) Plan(ctx context.Context, req *plannerpb.PlanRequest) (*planner
 	defer s.bounds.hold(-held) //nolint:errcheck // less is never refused
 	p, err := s.answer(ctx, question{
 		revision: snap.GetRevision(), pods: len(snap.GetPods()),
-		read: func() (model.Input, error) { return convert.Input(snap, d) },
-		decide: func(in *model.Input) (model.Plan, error) {
-			if s.cfg.Decide != nil {
-				return s.cfg.Decide(*in)
-			}
-			alone, err := plan.NewSession(&in.Snapshot)
-			if err != nil {
-				return model.Plan{}, err
-			}
-			return alone.Decide(asked(ctx, in))
-		},
+		read:   func() (model.Input, error) { return convert.Input(snap, d) },
+		decide: func(in *model.Input) (model.Plan, error) { return s.anew(ctx, *in) },
 	}, d)
 	if err != nil {
 		return nil, err
@@ -115,9 +110,21 @@ func (s *Server) Plan(ctx context.Context, req *plannerpb.PlanRequest) (*planner
 	return &plannerpb.PlanResponse{Plan: p}, nil
 }
 
+// anew plans for a whole input.
+func (s *Server) anew(ctx context.Context, in model.Input) (model.Plan, error) {
+	if s.cfg.Decide != nil {
+		return s.cfg.Decide(in)
+	}
+	alone, err := plan.NewSession(&in.Snapshot)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return alone.Decide(asked(ctx, &in))
+}
+
 // asked is an input's question to a session, which is given up when ctx ends.
 func asked(ctx context.Context, in *model.Input) plan.Question {
-	q := plan.Ask(in)
+	q := plan.QuestionOf(in)
 	q.Stop = func() bool { return ctx.Err() != nil }
 	return q
 }
@@ -167,15 +174,20 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	var stack string
 	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
 		if watch.has("decide") {
 			watch.lap("verify")
 		}
+		defer noteStack(&stack)
 		p, err := q.decide(in)
 		watch.lap("decide")
 		return p, err
+	}, func(in model.Input) (model.Plan, error) {
+		defer noteStack(&stack)
+		return s.anew(ctx, in)
 	})
-	s.tell(ctx, q.revision, a.Thrown)
+	s.tell(ctx, q.revision, &a, stack)
 	if err != nil {
 		return nil, undecided(ctx, err)
 	}
@@ -192,11 +204,25 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error
 	return out, nil
 }
 
-// tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, or,
-// with none, all disruptions. It is a defect of the planner.
-func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown) {
-	s.metrics.Add(metrics.PlanThrown, float64(len(thrown)))
-	for _, t := range thrown {
+// noteStack notes where a panic was that passes by, the first one. It must be deferred itself.
+func noteStack(stack *string) {
+	if v := recover(); v != nil {
+		if *stack == "" {
+			*stack = string(debug.Stack())
+		}
+		panic(v)
+	}
+}
+
+// tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, all
+// disruptions, or the pods that the planner fails on. It is a defect of the planner.
+func (s *Server) tell(ctx context.Context, revision uint64, a *safe.Answer, stack string) {
+	s.metrics.Add(metrics.PlanThrown, float64(len(a.Thrown)))
+	if stack != "" || a.Failed != nil {
+		s.cfg.Log.ErrorContext(ctx, "the planner failed: what it was asked is kept where the config names a folder, and the pods in question stay pending",
+			"revision", revision, "classes", a.LeftOut, telemetry.KeyStack, stack, "kept", s.keep(a.Failed))
+	}
+	for _, t := range a.Thrown {
 		excluded := make([]string, len(t.Excluded))
 		for i, id := range t.Excluded {
 			excluded[i] = string(id)

@@ -86,15 +86,23 @@ func (s *Server) known(ctx context.Context, st *state, d *plannerpb.Decide) ques
 		revision: st.head.Revision, pods: st.plan.Pods(),
 		read: func() (model.Input, error) { return convert.Decide(d) },
 		decide: func(in *model.Input) (model.Plan, error) {
-			if s.cfg.Decide == nil {
-				p, err := st.plan.Decide(asked(ctx, in))
-				if err == nil {
-					in.Snapshot = st.plan.Snapshot() // for verify
-				}
-				return p, err
+			if s.cfg.Decide != nil {
+				in.Snapshot = st.plan.Snapshot()
+				return s.cfg.Decide(*in)
 			}
-			in.Snapshot = st.plan.Snapshot()
-			return s.cfg.Decide(*in)
+			panicked := true
+			defer func() {
+				if panicked {
+					st.plan.Forget()
+					in.Snapshot = st.plan.Snapshot()
+				}
+			}()
+			p, err := st.plan.Decide(asked(ctx, in))
+			panicked = false
+			if err == nil {
+				in.Snapshot = st.plan.Snapshot() // for verify
+			}
+			return p, err
 		},
 	}
 }

@@ -8,7 +8,7 @@ type branchAndBound struct {
 	kn   *knapsack
 	v    []float64
 	best float64
-	// now is the filling at hand by place in rows, top the best; order are the places that may differ from the best.
+	// now is the filling at hand by index in rows, top the best; order are the places that may differ from the best.
 	now, top []int32
 	order    []dense
 	worth    float64

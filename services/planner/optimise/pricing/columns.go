@@ -404,7 +404,7 @@ func (x *Columns) priceBin(b int32, nodes int) float64 {
 	return upper - toll
 }
 
-// find keeps a filling by place in rows, if it improves the programme.
+// find keeps a filling by index in rows, if it improves the programme.
 func (x *Columns) find(kn *knapsack, b int32, top []int32) {
 	gain, cost := -x.toll(b, x.limitDuals), kn.b.Price
 	n := 0

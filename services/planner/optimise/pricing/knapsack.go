@@ -318,7 +318,7 @@ func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
 	}
 }
 
-// fill finds a filling of whole pods, in p.search.top, by place in rows, and says what it is worth and whether nothing can be
+// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what it is worth and whether nothing can be
 // worth more. relax came before.
 func (p *pricer) fill(kn *knapsack, v []float64, upper float64, nodes int) (worth float64, exact bool) {
 	s := &p.search

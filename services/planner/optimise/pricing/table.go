@@ -12,7 +12,7 @@ type table struct {
 	counts []int32
 }
 
-// solveTable fills the table for a bin. It returns the bound, and the filling that it found in p.table.counts, by place in rows,
+// solveTable fills the table for a bin. It returns the bound, and the filling that it found in p.table.counts, by index in rows,
 // as far as it keeps to demand, the other resources and rules. ok is false where the table would be too large.
 func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) {
 	r1, r2 := p.scarcest(kn)
@@ -123,7 +123,7 @@ func (p *pricer) walk(kn *knapsack, w2, r1, r2 int) {
 	}
 }
 
-// worthOf is what a filling by place in rows is worth.
+// worthOf is what a filling by index in rows is worth.
 func worthOf(v []float64, cnt []int32) float64 {
 	sum := 0.0
 	for x, q := range cnt {

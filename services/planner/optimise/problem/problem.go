@@ -1,5 +1,5 @@
 // Package problem states what to pack and into what, in numbers only: rows of equal pods, kinds of nodes with prices, and
-// rules. It has no method of its own. Start reading with Problem.
+// rules. It has no method of its own, and must never know what an item or a bin is. Start reading with Problem.
 package problem
 
 // Problem is what to pack and what into. Money is micro-dollars per hour. All vectors have one length.

@@ -190,11 +190,7 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 		return missLimit, lim.reason(o), float64(o.Price)
 	}
 	if _, ok := m.Rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
-		return missChoice, model.Reason{
-			Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
-			Message: "too few distinct offerings hold the pod for the pool's minValues",
-			Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
-		}, 0
+		return missChoice, m.tooFew(o, c), 0
 	}
 	if r := peers(o); !r.OK() {
 		return missPeers, r, float64(o.Price)
@@ -204,11 +200,50 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 	}, 0
 }
 
+// tooFew names the first label that what holds the pod has fewer values of than the pool's minValues ask for.
+func (m *Market) tooFew(o *Option, c *view.Class) model.Reason {
+	out := model.Reason{
+		Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
+		Message: "too few distinct offerings hold the pod for the pool's minValues",
+		Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
+	}
+	load := m.Combine([]Item{{Class: c, Pods: []int{0}}})
+	for _, r := range o.Pool.Requirements {
+		values := map[string]bool{}
+		for _, other := range o.Variant.Options {
+			if value, ok := other.Label(r.Key); ok && other.Available && other.Fits(load) {
+				values[value] = true
+			}
+		}
+		if len(values) < r.MinValues {
+			out.Message += fmt.Sprintf(": %d of the %d values of %s", len(values), r.MinValues, r.Key)
+			return out
+		}
+	}
+	return out
+}
+
+// PerHour is the price that the option is weighed at, and whose it is where that is not AWS's.
+func (o *Option) PerHour() string {
+	price := o.PriceText() + " an hour"
+	if o.PriceOverlay != "" {
+		price += " (by NodeOverlay " + o.PriceOverlay + ")"
+	}
+	return price
+}
+
 func unavailable(o *Option) model.Reason {
 	off := o.Offering
 	what := fmt.Sprintf("%s %s in %s", off.CapacityType, o.Type.Name, off.Zone)
 	if off.Price <= 0 {
 		return model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name), Message: "the price of " + what + " is not known"}
+	}
+	if off.ZoneShifted {
+		return model.Reason{
+			Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
+			Message: fmt.Sprintf("the cluster is shifted away from %s: nothing is bought there, %s %s neither", off.Zone, off.CapacityType, o.Type.Name),
+			Remedy:  "wait for the end of the zonal shift, or let the pod go to other zones",
+		}
 	}
 	return model.Reason{
 		Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
@@ -238,6 +273,9 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 	}
 	r.Message = fmt.Sprintf("needs %s of %s; the largest allowed type offers %s (%s, less DaemonSets)", needs, name, has, o.Type.Name)
 	r.Remedy = fmt.Sprintf("allow an instance type with at least %s of %s for pods, or ask for at most %s", needs, name, has)
+	if name == "ephemeral-storage" {
+		r.Remedy = fmt.Sprintf("give the node class a larger volume in spec.blockDeviceMappings, or instanceStorePolicy: RAID0, or ask for at most %s", has)
+	}
 	return r
 }
 

@@ -13,7 +13,7 @@ import (
 // Item is a number of pods of one class.
 type Item struct {
 	Class *view.Class
-	// Pods are places in World.Pods, in order.
+	// Pods are indexes into World.Pods, in order.
 	Pods []int
 	// Segment is where their node must be; nil for anywhere.
 	Segment *Segment

@@ -36,7 +36,7 @@ type Market struct {
 	byType       map[model.TypeName][]*model.Offering
 	// count is how many options there are.
 	count int
-	// byKeys are the options worth weighing, by the labels whose values matter; see Scheduler.tiersOf.
+	// byKeys are the options worth weighing, by the labels whose values matter; see TiersOf.
 	byKeys map[string][][]*Option
 }
 
@@ -71,6 +71,12 @@ type Option struct {
 	// unmet is the weight of the preferences that it does not meet, for each profile that has preferred node affinity.
 	unmet []int32
 }
+
+// PriceText is what it is weighed at, in words: an overlay's price is no estimate.
+func (o *Option) PriceText() string { return fit.Price(o.Price, o.Estimated()) }
+
+// Estimated says whether what it is weighed at is an estimate.
+func (o *Option) Estimated() bool { return o.Offering.PriceEstimated && o.PriceOverlay == "" }
 
 // Ranked is the option as claims list it.
 func (o *Option) Ranked() model.RankedOffering {
@@ -245,6 +251,7 @@ func CompareOptions(a, b *Option) int {
 		cmp.Compare(a.Type.Name, b.Type.Name),
 		cmp.Compare(a.Offering.Zone, b.Offering.Zone),
 		cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+		cmp.Compare(model.Or(b.Offering.ReservationRemaining, 0), model.Or(a.Offering.ReservationRemaining, 0)), // the one with most left
 		cmp.Compare(a.Offering.ReservationID, b.Offering.ReservationID),
 		cmp.Compare(a.Pool.Index, b.Pool.Index),
 		cmp.Compare(a.Variant.index, b.Variant.index),
@@ -264,7 +271,6 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 		}
 		o := &Option{Pool: v.Pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, Variant: v, Place: place}
 		unavailable, _ := rules.Unavailable(off, w.Now)
-		o.Available = off.Price > 0 && !unavailable
 		o.Place.Local = w.Places.Labels(off.Zone, off.CapacityType, off.ReservationID)
 		if first == nil {
 			first = o
@@ -275,6 +281,7 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 			o.judge(w, local)
 		}
 		o.overlay(w, touch)
+		o.Available = !unavailable && (off.Price > 0 || o.PriceOverlay != "")
 		if o == first || localDaemons || !touch.None() {
 			o.charge(w)
 		} else {

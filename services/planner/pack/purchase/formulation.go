@@ -13,7 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// problem is one tier and what is left of a load, in the optimiser's numbers.
+// formulation is one tier and what is left of a load, in the optimiser's numbers.
 type formulation struct {
 	m       *market.Market
 	backlog *backlog

@@ -108,7 +108,7 @@ func times(free view.Vector, sum []portion) float64 {
 // lostTo says why a type lost against the one that was taken for some pods.
 func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 	o := r.Option
-	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Price), r.Pods)
+	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, o.PriceText(), r.Pods)
 	if o.Price*int64(pods) == best.Price*int64(r.Pods) {
 		return model.Reason{
 			Code: model.CodeTie, Subject: "instancetype/" + string(o.Type.Name),
@@ -156,12 +156,31 @@ func (b *NewClaim) FinishRunnersUp() {
 
 func outpriced(o, best *market.Option, pods int) model.Reason {
 	r := model.Reason{Code: model.CodeMoreExpensive, Subject: "instancetype/" + string(o.Type.Name)}
-	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Price), fit.Count(pods, "pod"))
+	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, o.PriceText(), fit.Count(pods, "pod"))
 	if o.Price == best.Price {
 		r.Code = model.CodeTie
 		r.Message = holds + ", at the same price; the name decides"
 		return r
 	}
-	r.Message = fmt.Sprintf("%s, %s more than %s", holds, fit.Money(o.Price-best.Price), best.Type.Name)
+	r.Message = fmt.Sprintf("%s, %s more than %s", holds, fit.Price(o.Price-best.Price, o.Estimated() || best.Estimated()), best.Type.Name)
 	return r
+}
+
+// Why says that a claim is the cheapest that was found.
+func (b *NewClaim) Why(pods int) model.Reason {
+	best := b.Best()
+	return model.Reason{
+		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),
+		Message: fmt.Sprintf("%s (%s, %s) holds %s for %s, the lowest price that was found for what it holds; %s to choose from",
+			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, fit.Count(pods, "pod"), best.PerHour(),
+			fit.Count(len(b.Options), "offering")) + reclaims(best.Offering.Reclaimed),
+	}
+}
+
+// reclaims says how often AWS takes such instances back; "" where that is not known.
+func reclaims(band model.ReclaimBand) string {
+	if band == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; AWS takes back %s of such spot instances in a month", band)
 }

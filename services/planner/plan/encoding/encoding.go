@@ -123,8 +123,11 @@ func (e *Encoder) structure(v reflect.Value) {
 		e.Number(1)
 	}
 	n := v.NumField()
-	if v.Type() == reflect.TypeFor[model.Offering]() && v.FieldByName("ZoneID").IsZero() {
+	if v.Type() == reflect.TypeFor[model.Offering]() && v.FieldByName("Reclaimed").IsZero() {
 		n-- // it is the last, and an offering has a sum of its own: nothing more is as good a name for none
+		if v.FieldByName("ZoneID").IsZero() {
+			n--
+		}
 	}
 	for i := range n {
 		e.Encode(v.Field(i))

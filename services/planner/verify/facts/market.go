@@ -19,6 +19,8 @@ type Market struct {
 	offerings map[OfferingKey]model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
 	zoneIDs map[string]string
+	// Shifted are the zones that the cluster is shifted away from.
+	Shifted map[string]bool
 }
 
 // OfferingKey is what tells offerings apart but for reservations.
@@ -40,6 +42,7 @@ func newMarket(in *model.Input) *Market {
 		classes:   index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		types:     make(map[typeKey]*model.InstanceType),
 		offerings: make(map[OfferingKey]model.Offering), zoneIDs: model.ZoneIDs(s.Offerings),
+		Shifted: model.ShiftedZones(s.Offerings),
 	}
 	for i := range s.Catalogs {
 		cat := &s.Catalogs[i]
@@ -73,11 +76,11 @@ func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
 // ZoneID is the id of a zone; "" where it is not known.
 func (m *Market) ZoneID(zone string) string { return m.zoneIDs[zone] }
 
-// Available says whether an offering can be launched now.
+// Available says whether an offering can be launched now, where its price is known.
 func (m *Market) Available(o *model.Offering) bool {
 	left := o.CapacityType != model.Reserved || (o.ReservationRemaining != nil && *o.ReservationRemaining > 0)
 	unavailable, _ := rules.Unavailable(o, m.now)
-	return o.Price > 0 && left && !unavailable
+	return left && !unavailable
 }
 
 // Becomes lists what a claim is or, before its launch, may be launched as.

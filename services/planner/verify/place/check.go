@@ -12,7 +12,7 @@
 // claim that leaves such a label open only where it would be right in each of the outcomes. A domain that may exist is one
 // to spread over.
 //
-// Start reading with Check; variant.go and capacity.go have the filters that look at one node, filters.go those that look
+// It must never propose a better place. Start reading with Check; variant.go and capacity.go have the filters that look at one node, filters.go those that look
 // at pods on others, order.go and displaced.go say which pods are there when a pod is bound.
 package place
 

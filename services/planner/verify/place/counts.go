@@ -1,6 +1,9 @@
 package place
 
 import (
+	"math"
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -117,13 +120,15 @@ type domains struct {
 	// values are the domains that there are, or may be; sure of them are there whatever happens.
 	values map[string]bool
 	sure   int
+	// settled are the domains with a place that is in them whatever happens; open are the places of which it is not decided.
+	settled map[string]bool
+	open    []*Place
 	// unlisted says that there may be a domain that nothing lists.
 	unlisted bool
 }
 
 func newDomains(all []*Place, where func(*Place) domain) *domains {
-	out := &domains{of: make(map[*Place]domain), values: make(map[string]bool)}
-	sure := make(map[string]bool)
+	out := &domains{of: make(map[*Place]domain), values: make(map[string]bool), settled: make(map[string]bool)}
 	for _, p := range all {
 		d := where(p)
 		if !d.possible() {
@@ -131,14 +136,16 @@ func newDomains(all []*Place, where func(*Place) domain) *domains {
 		}
 		out.of[p] = d
 		if v, ok := d.decided(); ok {
-			sure[v] = true
+			out.settled[v] = true
+		} else {
+			out.open = append(out.open, p)
 		}
 		for _, v := range d.values {
 			out.values[v] = true
 		}
 		out.unlisted = out.unlisted || d.unlisted
 	}
-	out.sure = len(sure)
+	out.sure = len(out.settled)
 	return out
 }
 
@@ -179,11 +186,18 @@ func (s *spread) rise(value string, n int) {
 	}
 }
 
-// lowestFor is the fewest pods that any domain has for sure, as seen by a pod that goes to a domain with so many pods at
-// most. What of these is there is there on both sides of the comparison: the pod's own domain has no fewer.
-func (s *spread) lowestFor(value string, most int) int {
-	if s.domains.sure < s.minDomains || s.domains.unlisted {
+// lowestFor is the fewest pods that any domain has for sure, as seen by a pod that goes to a place in a domain with so many
+// pods at most. What of these is there is there on both sides of the comparison: the pod's own domain has no fewer.
+func (s *spread) lowestFor(at *Place, value string, most int) int {
+	sure := s.domains.sure
+	if d := s.domains.of[at]; value != "" && !s.domains.settled[value] && d.possible() && !d.absent {
+		sure++ // the one that the pod is in
+	}
+	if sure < s.minDomains || s.domains.unlisted {
 		return 0
+	}
+	if s.floor == 0 && len(s.pods.on) > 0 && !s.pods.lone {
+		return min(most, s.lowestBut(at, value))
 	}
 	own := s.pods.least[value]
 	if !s.domains.values[value] || own != s.floor || s.levels[own] > 1 {
@@ -195,4 +209,25 @@ func (s *spread) lowestFor(value string, most int) int {
 		}
 	}
 	return most
+}
+
+// lowestBut is the fewest pods that any domain but that of a place has if it is there. One that has only places of which it
+// is not decided is there because one of these is in it, with all the pods that it has.
+func (s *spread) lowestBut(at *Place, value string) int {
+	lowest := math.MaxInt
+	for v := range s.domains.settled {
+		if v != value {
+			lowest = min(lowest, s.pods.least[v])
+		}
+	}
+	for _, p := range s.domains.open {
+		n, values := s.pods.on[p], s.domains.of[p].values
+		if slices.Contains(values, value) {
+			n *= 2 // they are not in that one then, where they were counted
+		}
+		if p != at && slices.ContainsFunc(values, func(v string) bool { return v != value && !s.domains.settled[v] }) {
+			lowest = min(lowest, n)
+		}
+	}
+	return lowest
 }

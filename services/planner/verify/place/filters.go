@@ -13,7 +13,7 @@ import (
 // kube-scheduler's filters PodTopologySpread and InterPodAffinity would, by their definition.
 type filters struct {
 	c *Check
-	// transient are the places that may be gone by then, or not be there yet.
+	// transient are the places that are gone, may be gone by then, or may not be there yet.
 	transient map[*Place]bool
 	// here are the pods so far, by class.
 	here map[model.ClassID]map[*Place]pods
@@ -254,7 +254,7 @@ func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, al
 }
 
 // domainsOf finds the domains for one constraint of a class, with the transient places and without them, and their name.
-// Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
+// Those that leave whatever the plan says are in neither: a pod that fits only while they are there may come too late. Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
 func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*domains, string) {
 	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
 	for _, other := range all {
@@ -271,10 +271,10 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 		return known, name
 	}
 	where := f.included(f.c.places.nodeRules(class), t, all)
-	out := []*domains{newDomains(f.c.all, where)}
+	staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.c.going[p] && !f.c.taken[p] })
+	out := []*domains{newDomains(staying, where)}
 	if len(f.transient) > 0 {
-		staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.transient[p] })
-		out = append(out, newDomains(staying, where))
+		out = append(out, newDomains(slices.DeleteFunc(staying, func(p *Place) bool { return f.transient[p] }), where))
 	}
 	f.over[name] = out
 	return out, name
@@ -351,12 +351,12 @@ func (s spreading) refuses(at *Place) string {
 	why := ""
 	for _, v := range s.views {
 		n, value := v.pods.around(at)
-		if n+v.self-v.lowestFor(value, n) <= v.skew {
+		if n+v.self-v.lowestFor(at, value, n) <= v.skew {
 			return ""
 		}
 		if why == "" {
 			why = fmt.Sprintf("it must be spread over %s with a skew of at most %d: %s has %d pods without it, the least of %d domains (%d wanted) has %d",
-				s.key, v.skew, value, n, len(v.domains.values), v.minDomains, v.lowestFor(value, n))
+				s.key, v.skew, value, n, len(v.domains.values), v.minDomains, v.lowestFor(at, value, n))
 		}
 	}
 	return why

@@ -20,7 +20,7 @@ func newKind(taints []model.Taint, variants ...*Variant) *kind {
 	return &kind{variants: variants, taints: taints, known: make(map[string]domain)}
 }
 
-// domain is all that a label may be.
+// domain is the values that a node's label may turn out to have, or that it may be missing.
 type domain struct {
 	// values are those that it may have, each once.
 	values []string
@@ -41,7 +41,7 @@ func (d domain) decided() (value string, ok bool) {
 // possible says whether the label may be there.
 func (d domain) possible() bool { return len(d.values) > 0 || d.unlisted }
 
-// domain is all that a label of the place may be. The key is a normal one.
+// domain is what a label of the place may turn out to be. The key is a normal one.
 func (p *Place) domain(key string) domain {
 	d, known := p.kind.known[key]
 	if !known {
@@ -59,7 +59,7 @@ func (p *Place) named(key string, d domain) domain {
 	return d
 }
 
-// domain is all that a label may be on the variants that count; on those that do not, and where the label is missing, the
+// domain is what a label may turn out to be on the variants that count; on those that do not, and where the label is missing, the
 // answer is absent.
 func (k *kind) domain(key string, counts func(*Variant) certainty) domain {
 	out := domain{absent: len(k.variants) == 0}

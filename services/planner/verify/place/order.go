@@ -13,8 +13,8 @@ import (
 // be among those that are there: the pods of now, and those that were bound before.
 //
 // All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is
-// nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway, or a
-// replacement, may be there or not when a pod's spread is judged: either will do. The pods that the plan's disruptions
+// nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway is not there when a
+// pod's spread is judged; a replacement may be there or not, and either will do. The pods that the plan's disruptions
 // displace are still where they are.
 func (c *Check) Order() {
 	placed := c.inOrder()

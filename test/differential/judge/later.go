@@ -1,0 +1,153 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+// leaving says that a node is on its way out. It is not there any more in any world, and neither are its pods, but where
+// the plan has them.
+func (t *trial) leaving(n *model.Node) bool {
+	s := &t.c.Input.Snapshot
+	return n.Terminating || slices.ContainsFunc(s.Claims, func(c model.Claim) bool { return c.ID == n.Claim && c.State >= model.ClaimDraining }) ||
+		slices.ContainsFunc(s.Notices, func(x model.Notice) bool { return n.Claim != "" && x.Claim == n.Claim })
+}
+
+func (t *trial) gone(name model.NodeName) bool {
+	s := &t.c.Input.Snapshot
+	return slices.ContainsFunc(s.Nodes, func(n model.Node) bool { return n.Name == name && t.leaving(&n) })
+}
+
+// stays says whether a bound pod is where it is in this world.
+func (w *world) stays(p *model.Pod) bool {
+	moved := func(x model.Placement) bool { return x.Pod == p.ID }
+	return !w.gone(p.Node) || w.lingers && !slices.ContainsFunc(w.order, moved)
+}
+
+// linger puts the nodes back that are on their way out, for no more pods.
+func (w *world) linger() {
+	if !w.lingers {
+		return
+	}
+	for _, n := range w.c.Input.Snapshot.Nodes {
+		if w.leaving(&n) {
+			n.Unschedulable = true
+			n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
+			w.nodes = append(w.nodes, kube.Node(&n))
+		}
+	}
+}
+
+// overlaid is what a node of a type and an offering has for pods, with what overlays add.
+func (t *trial) overlaid(it *model.InstanceType, as model.RankedOffering) model.Amounts {
+	out := it.Allocatable
+	for _, o := range t.c.Input.Snapshot.NodeOverlays {
+		holds := func(r model.Requirement) bool {
+			switch r.Key {
+			case labels.InstanceType:
+				return slices.Contains(r.Values, string(it.Name))
+			case labels.CapacityType:
+				return slices.Contains(r.Values, as.CapacityType.String())
+			}
+			return false
+		}
+		if slices.ContainsFunc(o.Requirements, func(r model.Requirement) bool { return !holds(r) }) {
+			continue
+		}
+		out = append(slices.Clone(out), o.Capacity...)
+	}
+	return out
+}
+
+// remove takes the nodes away that the plan removes, once all planned pods are where they are planned, and places their
+// pods at their destinations. A plan gives no order for these: any that works will do.
+func (w *world) remove() error {
+	going := make(map[string]bool)
+	var moved []model.Placement
+	for _, d := range w.Plan.Disruptions {
+		moved = append(moved, d.Destinations...)
+		for _, id := range d.Candidates {
+			for _, n := range w.c.Input.Snapshot.Nodes {
+				if n.Claim == id {
+					going[string(n.Name)] = true
+				}
+			}
+		}
+	}
+	if len(going) == 0 {
+		return nil
+	}
+	w.nodes = slices.DeleteFunc(w.nodes, func(n *corev1.Node) bool { return going[n.Name] })
+	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool { return going[p.Spec.NodeName] })
+	if err := w.s.Reset(w.objects, w.nodes, w.pods); err != nil {
+		return err
+	}
+	return w.settle(moved)
+}
+
+// settle places pods one after the other, those first that can go.
+func (w *world) settle(left []model.Placement) error {
+	var refused []Failure
+	for before := len(left) + 1; len(left) > 0 && len(left) < before; {
+		before, refused = len(left), nil
+		var rest []model.Placement
+		for _, p := range left {
+			pod := w.again(p.Pod)
+			if pod == nil {
+				w.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan moves a pod that there is not"})
+				continue
+			}
+			object, target := kube.Pod(pod, w.classes[pod.Class]), w.target(p)
+			v, err := w.s.Schedule(object, target)
+			if err != nil {
+				return err
+			}
+			if len(v.Nodes) == 0 {
+				r := v.Refusals[target]
+				rest = append(rest, p)
+				refused = append(refused, Failure{
+					Kind: Misfit, Pod: p.Pod, Rule: r.Plugin, Detail: fmt.Sprintf("moved to %s: %s", w.describe(target), r.Message),
+				})
+				continue
+			}
+			if err := w.bind(object, target); err != nil {
+				return err
+			}
+		}
+		left = rest
+	}
+	for _, f := range refused {
+		if len(left) > 0 {
+			w.fail(f)
+		}
+	}
+	return nil
+}
+
+// again is a pod of the case, as if it had just been made again.
+func (t *trial) again(id model.PodID) *model.Pod {
+	pod := t.pods[id]
+	if pod == nil {
+		return t.virtual(id)
+	}
+	again := *pod
+	again.Node, again.Terminating = "", false
+	return &again
+}
+
+// virtual is one of the pods that a buffer keeps capacity for; nil where it is none.
+func (t *trial) virtual(id model.PodID) *model.Pod {
+	for _, b := range t.c.Input.Snapshot.CapacityBuffers {
+		if strings.HasPrefix(string(id), "buffer/"+string(b.ID)+"/") {
+			return &model.Pod{ID: id, UID: string(id), Class: b.Class}
+		}
+	}
+	return nil
+}
