@@ -1,5 +1,6 @@
 // Package golden compares what a test got with a file that a person has reviewed. It is for tests only, and knows
-// nothing of what is compared. Start reading at Check, which is all there is.
+// nothing of what is compared. It is the same as services/kerf/internal/goldentest: the product imports nothing of
+// test, nor test what is internal to it. Start reading at Check, which is all there is.
 package golden
 
 import (

@@ -1,5 +1,6 @@
 // Command kerf-up runs planner, actuator and watcher in one process, for one machine, with an etcd of its own. It is what
-// `kerf up` runs, and a program by itself because of its weight: etcd's server and the AWS SDK are not for those who only ask.
+// `kerf up` runs, and `kerf catalog fetch`: a program by itself because of its weight, as etcd's server and the AWS SDK are not for
+// those who only plan.
 package main
 
 import (
@@ -10,8 +11,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/kerf/internal/fetch"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
@@ -34,13 +37,22 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	switch err := run(ctx, os.Args[1:]); {
 	case errors.Is(err, flag.ErrHelp):
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "kerf-up: interrupted")
+		os.Exit(interrupted)
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "kerf-up: %v\n", err)
 		os.Exit(1)
 	}
 }
 
+// interrupted is what shells have for a process that SIGINT ended.
+const interrupted = 130
+
 func run(ctx context.Context, args []string) error {
+	if len(args) > 1 && args[0] == "catalog" && args[1] == "fetch" {
+		return fetch.Main(ctx, args[2:], fetch.IO{Out: os.Stdout, Err: os.Stderr, Now: time.Now})
+	}
 	flags := flag.NewFlagSet("kerf-up", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage) }
 	file := flags.String("config", "", "`file` with the config, in YAML or JSON")

@@ -37,7 +37,7 @@ type Advice struct {
 	CostAfter int64
 	// MorePods is how many pods get a place that would stay pending.
 	MorePods int
-	// Estimated says that prices of what is bought are estimates, in the plan or in that with the change.
+	// Estimated says that prices are estimates, in the plan or in that with the change.
 	Estimated bool
 }
 
@@ -130,10 +130,10 @@ func decider(halt func() bool) Decider {
 			if err != nil {
 				return model.Plan{}, err
 			}
-			q := plan.Ask(in)
+			q := plan.QuestionOf(in)
 			q.Stop = halt
 			return session.Decide(q)
-		})
+		}, nil)
 		if err != nil {
 			return model.Plan{}, err
 		}
@@ -198,12 +198,8 @@ func (s *adviser) evaluate(c candidate) (candidate, model.Plan, bool) {
 	c.Saving = s.base.CostAfter - p.CostAfter
 	c.MorePods = len(c.places)
 	c.Note = s.caution(p)
-	c.Estimated = estimated(s.base) || estimated(p)
+	c.Estimated = s.base.CostEstimated || p.CostEstimated
 	return c, p, c.MorePods > 0 || worthIt(c.Saving, s.base.CostAfter)
-}
-
-func estimated(p model.Plan) bool {
-	return slices.ContainsFunc(p.NodeClaims, func(c model.NodeClaim) bool { return len(c.Offerings) > 0 && c.Offerings[0].PriceEstimated })
 }
 
 // worthIt leaves out what saves less than half a per cent: such differences come and go with the order of the search.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kerf-dev/kerf/services/kerf/internal/certs"
@@ -35,6 +36,8 @@ the new ones without a restart.`,
 			return errors.New("no folder for the authorities: name it with --dir; see kerf certs --help")
 		case cfg.Life < time.Hour:
 			return fmt.Errorf("--life %s: want an hour or more", cfg.Life)
+		case len(validation.IsDNS1123Label(cfg.Namespace)) > 0:
+			return fmt.Errorf("--namespace %q: want a namespace's name, of small letters, digits and dashes", cfg.Namespace)
 		}
 		cfg.Now = std.Now()
 		list, err := certs.Renew(cfg)

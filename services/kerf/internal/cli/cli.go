@@ -136,7 +136,7 @@ not worth their price. This program asks it what it would do, and runs it.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", flagError(c, err), c.CommandPath())
 	})
-	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newCerts(std), newUp(), newVersion(std))
+	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newCerts(std), newCatalog(), newUp(), newVersion(std))
 	return root
 }
 

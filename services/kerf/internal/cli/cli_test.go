@@ -312,6 +312,7 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"a command unlike any":          {[]string{"get"}, []string{"get", "kerf --help"}},
 		"a shadow without a cluster":    {[]string{"shadow", "--kubeconfig", "/no/such/file"}, []string{"/no/such/file", "--kubeconfig"}},
 		"a shadow without a pause":      {[]string{"shadow", "--interval", "0s"}, []string{"--interval 0s", "1s"}},
+		"a namespace that is none":      {[]string{"certs", "--dir", "/no/such/folder", "-n", "Bad_NS"}, []string{`--namespace "Bad_NS": want a namespace's name`}},
 		"a shadow backwards":            {[]string{"shadow", "--for", "-1h"}, []string{"--for -1h", "24h"}},
 		"a shadow once and for long":    {[]string{"shadow", "--once", "--for", "1h"}, []string{"--once and --for"}},
 		"a shadow that acts":            {[]string{"shadow", "--actuator", "127.0.0.1:7402"}, []string{"unknown flag", "--actuator"}},
@@ -371,6 +372,16 @@ func TestLongFlagsMayHaveOneDash(t *testing.T) {
 	}
 	if got := run(t, "", "plan", "-f", "-", "--", "-zones"); got.code != cli.ExitError || !strings.Contains(got.err, "-zones") {
 		t.Errorf("what follows -- was taken for a flag: %q", got.err)
+	}
+}
+
+// TestFilesMayStandInAList as with kubectl, and as with --with.
+func TestFilesMayStandInAList(t *testing.T) {
+	t.Parallel()
+	each := run(t, "", story(inflate+"inflate-5.yaml", "--advice=0")...)
+	list := run(t, "", "plan", "-f", inflate+"nodepool.yaml,"+inflate+"nodeclass.yaml,"+inflate+"inflate-5.yaml", "--advice=0")
+	if list.code != cli.ExitOK || list.out != each.out {
+		t.Errorf("exit code %d, said %q", list.code, list.err)
 	}
 }
 

@@ -23,7 +23,7 @@ settings may move from one object to another.`,
 		Example: `  kerf convert -f deploy/examples/v1beta1 > new.yaml`,
 		Args:    moreFiles(&paths),
 	}
-	c.Flags().StringArrayVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
+	c.Flags().StringSliceVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
 	c.Flags().StringVar(&options.InstanceProfile, "default-instance-profile", "", "what the old setting aws.defaultInstanceProfile was: the `name` that AWSNodeTemplates without one get")
 	addStrict(c, &options.Strict)
 	c.RunE = func(*cobra.Command, []string) error {

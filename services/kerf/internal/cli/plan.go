@@ -69,7 +69,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 		Args: moreFiles(&flags.files),
 	}
 	f := c.Flags()
-	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` of manifests, or directory with all in it, or a saved snapshot; - is standard input; may be repeated")
+	f.StringSliceVarP(&flags.files, "file", "f", nil, "`file` of manifests, or directory with all in it, or a saved snapshot; - is standard input; may be repeated")
 	f.StringVar(&flags.watcher, "watcher", "", "plan for the live cluster: the `address` of its watcher, such as "+address.Watcher)
 	f.StringVar(&flags.planner, "planner", "", "let the planner at this `address` plan, such as "+planner.DefaultListen+"; this process does by default")
 	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
@@ -190,7 +190,7 @@ func (p *planFlags) world() (convert.World, error) {
 	if err != nil {
 		return convert.World{}, err
 	}
-	w := convert.World{Catalog: c, Zones: p.zones}
+	w := convert.World{Catalog: c, Zones: p.zones, Bundled: p.catalog == ""}
 	there, _ := w.In(convert.Places{})
 	if err := there.CheckZones(); err != nil {
 		return convert.World{}, fmt.Errorf("--zones: %w", err)

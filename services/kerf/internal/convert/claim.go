@@ -2,7 +2,7 @@ package convert
 
 import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -20,7 +20,7 @@ func Claim(o *karpenterv1.NodeClaim, prices map[string]int64) (*clusterpb.Claim,
 	c.Price = prices[string(c.InstanceType)]
 	switch c.CapacityType {
 	case model.Spot:
-		c.Price = instancetype.SpotEstimate(c.Price)
+		c.Price = catalog.SpotEstimate(c.Price, 0)
 	case model.Reserved:
 		const share = 1000
 		c.Price /= share

@@ -32,6 +32,8 @@ import (
 type World struct {
 	// Catalog holds types and prices. It is not changed.
 	Catalog *catalog.Catalog
+	// Bundled says that objects of another region are planned for with what is bundled of that.
+	Bundled bool
 	// Zones are those that node classes have subnets in; none means all of the catalogue's.
 	Zones []string
 }
@@ -41,6 +43,7 @@ type Builder struct {
 	cluster manifests.Cluster
 	pools   []*karpenterv1.NodePool
 	classes []*awsv1.EC2NodeClass
+	pods    []*madePods // those that wait, or are made
 	daemons bool
 	objects int
 }
@@ -86,7 +89,7 @@ func TitleOf(o runtime.Object) string {
 func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 	switch o := o.(type) {
 	case *karpenterv1.NodeClaim:
-		return TitleOf(o) + ": skipped: claims are planned for from a snapshot only, see kerf snapshot", nil
+		return TitleOf(o) + ": skipped: claims are planned for from a live cluster: kerf shadow --once for Karpenter's, kerf snapshot for Kerf's", nil
 	case *storagev1.VolumeAttachment:
 		return "", nil // what is attached where, pods and their claims say
 	}
@@ -94,6 +97,9 @@ func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 		return "", &ObjectError{TitleOf(o), err}
 	}
 	b.objects++
+	if p := podsIn(o); p != nil && p.spec.NodeName == "" {
+		b.pods = append(b.pods, p)
+	}
 	switch o := o.(type) {
 	case *karpenterv1.NodePool:
 		b.pools = append(b.pools, o)
@@ -142,7 +148,8 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	if elsewhere != "" {
 		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
 	}
-	inv.warnings = append(inv.warnings, inv.unknownValues(b.pools, w)...)
+	inv.warnings = append(inv.warnings, inv.unknownValues(b.pools, b.pods, w)...)
+	inv.warnings = append(inv.warnings, inv.unknownLimits(b.pools)...)
 	waiting, err := checkBuffers(s)
 	return Built{s, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err
 }
@@ -174,11 +181,14 @@ func (b *Builder) assumed(w World, inv inventory, elsewhere string) []string {
 	if elsewhere != "" {
 		out = append(out, elsewhere)
 	} else if len(b.classes) > 0 {
-		if len(w.Zones) == 0 && inv.assumedZones {
-			out = append(out, fmt.Sprintf("list prices of %s, and a subnet in each of its zones", w.Catalog.Region))
-		} else {
-			out = append(out, "list prices of "+w.Catalog.Region)
+		prices := "list prices of " + w.Catalog.Region
+		if w.Catalog.ToldSpotPrices() {
+			prices = "list and spot prices of " + w.Catalog.Region
 		}
+		if len(w.Zones) == 0 && inv.assumedZones {
+			prices += ", and a subnet in each of its zones"
+		}
+		out = append(out, prices)
 	}
 	out = append(out, inv.assumedImages...)
 	if !b.daemons {

@@ -125,10 +125,44 @@ func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
 	}
 	want := []*clusterpb.Offering{
 		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 96_000},
-		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 33_600, PriceEstimated: true},
+		{
+			InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 31_680, PriceEstimated: true,
+			ReclaimBand: clusterpb.ReclaimBand_RECLAIM_BAND_BELOW_15,
+		},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatEC2HasNoSpotPriceOfIsNotSold is of a catalogue that has spot prices: no other is estimated.
+func TestWhatEC2HasNoSpotPriceOfIsNotSold(t *testing.T) {
+	t.Parallel()
+	c := bundled(t)
+	for i := range c.Types {
+		if ty := &c.Types[i]; ty.Name == "m5.large" {
+			ty.SpotMicroUSD = map[string]int64{"us-east-1b": 12_345}
+		}
+	}
+	built, err := builder(t, class(t)).Snapshot(convert.World{Catalog: c}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*clusterpb.Offering
+	for _, o := range built.Snapshot.GetOfferings() {
+		if o.GetCapacityType() == clusterpb.CapacityType_CAPACITY_TYPE_SPOT {
+			got = append(got, o)
+		}
+	}
+	want := []*clusterpb.Offering{{
+		InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 12_345,
+		ReclaimBand: clusterpb.ReclaimBand_RECLAIM_BAND_BELOW_15,
+	}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !slices.Contains(built.Assumed, "list and spot prices of us-east-1, and a subnet in each of its zones") {
+		t.Errorf("assumed %q", built.Assumed)
 	}
 }
 
@@ -308,23 +342,26 @@ func TestWhatKerfLaunchesNothingWithIsPlannedFor(t *testing.T) {
 		change func(c *awsv1.EC2NodeClassSpec)
 		want   []string
 	}{
-		"a field that is not carried out": {
-			func(c *awsv1.EC2NodeClassSpec) { c.Context = new("a") },
-			[]string{"EC2NodeClass default: spec.context: this version of Kerf does not support it; remove it; the plan is made as if it were not set"},
+		"what AWS alone knows": {
+			func(c *awsv1.EC2NodeClassSpec) {
+				c.PlacementGroupSelector = &awsv1.PlacementGroupSelector{Name: "near"}
+			},
+			[]string{"EC2NodeClass default: spec.placementGroupSelector: the plan is made as if it were not set"},
 		},
 		"AL2": {
 			func(c *awsv1.EC2NodeClassSpec) { c.AMISelectorTerms[0].Alias = "al2@latest" },
-			[]string{"does not support AL2", "EKS publishes no newer images"},
+			[]string{"EKS publishes no newer images"},
 		},
 		"Windows": {
 			func(c *awsv1.EC2NodeClassSpec) { c.AMISelectorTerms[0].Alias = "windows2022@latest" },
-			[]string{"does not support Windows2022", "the licence of Windows comes on top"},
+			[]string{"the licence of Windows comes on top"},
 		},
-		"a setting that is only passed on": {
+		"a setting that the family can't be given": {
 			func(c *awsv1.EC2NodeClassSpec) {
-				c.Kubelet = &runtime.RawExtension{Raw: []byte(`{"topologyManagerPolicy": "restricted"}`)}
+				c.AMISelectorTerms[0].Alias = "bottlerocket@latest"
+				c.Kubelet = &runtime.RawExtension{Raw: []byte(`{"podsPerCore": 4}`)}
 			},
-			[]string{"spec.kubelet: this version of Kerf does not carry out topologyManagerPolicy"},
+			[]string{"spec.kubelet.podsPerCore: Bottlerocket has no such setting"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -180,28 +180,31 @@ func zoneIDs(classes ...*awsv1.EC2NodeClass) map[string]string {
 	return ids
 }
 
-// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at an estimate of
-// it. What has no known price is not sold.
+// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at EC2's price or,
+// where the catalogue has none of those, at an estimate. What has no known price is not sold.
 func offerings(c *catalog.Catalog, zones map[string]bool, ids map[string]string) []*clusterpb.Offering {
+	told := c.ToldSpotPrices()
 	var out []*clusterpb.Offering
 	for _, t := range c.Types {
-		if t.OnDemandMicroUSD <= 0 {
-			continue
-		}
 		for _, zone := range t.Zones {
 			if !zones[zone] {
 				continue
 			}
-			if t.SupportsOnDemand {
+			if t.SupportsOnDemand && t.OnDemandMicroUSD > 0 {
 				out = append(out, &clusterpb.Offering{
 					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND,
-					PriceMicroUsdPerHour: t.OnDemandMicroUSD, ZoneId: ids[zone],
+					PriceMicroUsdPerHour: t.OnDemandMicroUSD, PriceEstimated: t.PriceEstimated, ZoneId: ids[zone],
 				})
 			}
-			if t.SupportsSpot {
+			spot := t.SpotMicroUSD[zone]
+			if !told {
+				spot = catalog.SpotEstimate(t.OnDemandMicroUSD, t.SpotSavesPercent)
+			}
+			if t.SupportsSpot && spot > 0 {
 				out = append(out, &clusterpb.Offering{
 					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT,
-					PriceMicroUsdPerHour: instancetype.SpotEstimate(t.OnDemandMicroUSD), PriceEstimated: true, ZoneId: ids[zone],
+					PriceMicroUsdPerHour: spot, PriceEstimated: !told, ZoneId: ids[zone],
+					ReclaimBand: clusterpb.ReclaimBand(t.Reclaimed),
 				})
 			}
 		}

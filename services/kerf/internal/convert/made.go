@@ -1,9 +1,6 @@
 package convert
 
 import (
-	"fmt"
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -56,12 +53,7 @@ func countedOnce(workloads []string) []string {
 	if len(workloads) == 0 {
 		return nil
 	}
-	const most = 3
-	list := strings.Join(workloads[:min(len(workloads), most)], ", ")
-	if more := len(workloads) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return []string{list + ": its pods, or what makes them, are among the files too, and count once: as they are there"}
+	return []string{few(workloads) + ": its pods, or what makes them, are among the files too, and count once: as they are there"}
 }
 
 // oneRun is the Job that a CronJob makes when its time has come; nil where none is planned for. note says which.

@@ -112,3 +112,72 @@ spec: {priorityClassName: system-node-critical, volumes: [{name: a, persistentVo
 		t.Errorf("what is there is assumed: %v", notes)
 	}
 }
+
+// TestWhatTheAPIServerWouldRefuseIsSaid takes a pod's spec each, or the spec of a Deployment.
+func TestWhatTheAPIServerWouldRefuseIsSaid(t *testing.T) {
+	t.Parallel()
+	const c = "spec.containers[0].resources."
+	for name, tt := range map[string]struct{ kind, spec, want string }{
+		"nothing":                       {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {memory: 1Gi, nvidia.com/gpu: 1}}}]}", ""},
+		"no containers":                 {"Pod", "{}", "spec.containers: there is none; the API server refuses that"},
+		"more than the limit":           {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}", c + "requests.cpu: 2 is more than its limit, 1; the API server refuses that"},
+		"a device without a limit":      {"Pod", "{containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]}", c + "limits.nvidia.com/gpu: is missing: of devices the limit counts; the API server refuses that"},
+		"half a device":                 {"Pod", "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 500m}}}]}", c + "limits.nvidia.com/gpu: 500m is no whole number; the API server refuses that"},
+		"less than nothing":             {"Pod", "{containers: [{name: c, resources: {requests: {cpu: -1}}}]}", c + "requests.cpu: -1 is negative; the API server refuses that"},
+		"half a byte":                   {"Pod", "{containers: [{name: c, resources: {requests: {memory: 512m}}}]}", c + "requests.memory: 512m is in thousandths of a byte; did you mean 512Mi?"},
+		"millions of processors":        {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500M}}}]}", c + "requests.cpu: 500M is in millions; did you mean 500m?"},
+		"a spread of nothing":           {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 0, whenUnsatisfiable: ScheduleAnyway}]}", "spec.topologySpreadConstraints[0].maxSkew: 0 is less than 1; the API server refuses that"},
+		"a spread of another word":      {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedul}]}", `spec.topologySpreadConstraints[0].whenUnsatisfiable: "DoNotSchedul" is neither DoNotSchedule nor ScheduleAnyway; the API server refuses that`},
+		"a selector of other pods":      {"Deployment", "{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: does not select the labels of spec.template; the API server refuses that"},
+		"no selector":                   {"Deployment", "{template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: is missing; the API server refuses that"},
+		"a selector that is no such":    {"Deployment", "{selector: {matchExpressions: [{key: a, operator: Inn}]}, template: {spec: {containers: [{name: c}]}}}", `spec.selector: "Inn" is not a valid label selector operator; the API server refuses that`},
+		"a container before the others": {"Pod", "{containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: -1}}}]}", "spec.initContainers[0].resources.limits.cpu: -1 is negative; the API server refuses that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			version := map[string]string{"Pod": "v1", "Deployment": "apps/v1"}[tt.kind]
+			read, _, err := manifest.Decode(strings.NewReader("apiVersion: "+version+"\nkind: "+tt.kind+"\nmetadata: {name: a}\nspec: "+tt.spec), "f.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if tt.want != "" {
+				want = tt.kind + " a: " + tt.want
+			}
+			if got := strings.Join(convert.Refused(read), "\n"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestWhatCountsForLessIsSaid: pods and nodes that a plan passes over would go unnoticed.
+func TestWhatCountsForLessIsSaid(t *testing.T) {
+	t.Parallel()
+	const text = `
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {karpenter.sh/nodepool: default}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: here}, spec: {nodeName: n2}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: there}, spec: {nodeName: n3}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: gated, namespace: shop}, spec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}}
+`
+	read, _, err := manifest.Decode(strings.NewReader(text), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"left out until their scheduling gates are gone: Pod shop/gated (kueue.x-k8s.io/admission)",
+		"left out, because their nodes are not among the files: Pod there (n3)",
+		"n1: room for pods, but neither billed nor removed: what Karpenter's nodes cost, and which could go, kerf shadow --once says of a live cluster",
+	}
+	if diff := cmp.Diff(want, convert.LeftOut(read)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if notes := convert.LeftOut(nil); notes != nil {
+		t.Errorf("of nothing: %q", notes)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -41,23 +40,11 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 	}
 	m.bind(claims, volumes)
 	for _, o := range objects {
-		namespace := ""
-		if a, ok := o.(metav1.Object); ok {
-			namespace = a.GetNamespace()
+		if p := podsIn(o); p != nil {
+			m.pod(p.namespace, *p.spec)
 		}
 		switch o := o.(type) {
-		case *corev1.Pod:
-			m.pod(namespace, o.Spec)
-		case *appsv1.Deployment:
-			m.pod(namespace, o.Spec.Template.Spec)
-		case *appsv1.ReplicaSet:
-			m.pod(namespace, o.Spec.Template.Spec)
-		case *appsv1.DaemonSet:
-			m.pod(namespace, o.Spec.Template.Spec)
-		case *batchv1.Job:
-			m.pod(namespace, o.Spec.Template.Spec)
 		case *appsv1.StatefulSet:
-			m.pod(namespace, o.Spec.Template.Spec)
 			for _, t := range o.Spec.VolumeClaimTemplates {
 				m.claim(t.Spec)
 			}

@@ -113,8 +113,8 @@ func (w World) CheckZones() error {
 	return nil
 }
 
-// In is the world for objects that name these places. Objects of another region than the catalogue's are planned for with
-// the catalogue's types and prices; assumed says so, "" where the world stays as it is.
+// In is the world for objects that name these places. Objects of another region than the catalogue's are planned for with what is
+// bundled of their region, or else with the catalogue's types and prices; assumed says so, "" where nothing had to be.
 func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range w.Zones {
 		p.Zone(z)
@@ -127,6 +127,9 @@ func (w World) In(p Places) (_ World, assumed string) {
 	}
 	if home == "" || p.regions[w.Catalog.Region] > 0 {
 		return w, ""
+	}
+	if c, err := catalog.BundledFor(home); w.Bundled && err == nil {
+		return w.with(c, p)
 	}
 	zones := map[string]bool{}
 	for _, letter := range usual {
@@ -147,4 +150,26 @@ func (w World) In(p Places) (_ World, assumed string) {
 	}
 	return World{Catalog: c, Zones: w.Zones}, fmt.Sprintf("instance types and list prices of %s stand for those of %s, in each of %s: "+
 		"what is sold there differs, and so do prices; --catalog FILE takes a catalogue of that region", w.Catalog.Region, home, strings.Join(names, ", "))
+}
+
+// with is the world of another catalogue. A zone of its region that objects name and the catalogue does not have, such as a local
+// zone, is taken to sell all that the region does.
+func (w World) with(c *catalog.Catalog, p Places) (_ World, assumed string) {
+	var added []string
+	for _, z := range slices.Sorted(maps.Keys(p.zones)) {
+		there := slices.ContainsFunc(c.Zones, func(known catalog.Zone) bool { return known.Name == z })
+		if !there && strings.HasPrefix(z, c.Region) {
+			added = append(added, z)
+			c.Zones = append(c.Zones, catalog.Zone{Name: z})
+		}
+	}
+	slices.SortFunc(c.Zones, func(a, b catalog.Zone) int { return strings.Compare(a.Name, b.Name) })
+	out := World{Catalog: c, Zones: w.Zones, Bundled: true}
+	if len(added) == 0 {
+		return out, ""
+	}
+	for i := range c.Types {
+		c.Types[i].Zones = slices.Sorted(slices.Values(append(c.Types[i].Zones, added...)))
+	}
+	return out, fmt.Sprintf("what the catalogue of %s sells anywhere is taken to be sold in %s, which it does not have", c.Region, strings.Join(added, ", "))
 }

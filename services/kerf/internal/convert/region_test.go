@@ -59,6 +59,16 @@ func TestObjectsOfAnotherRegion(t *testing.T) {
 			}
 		})
 	}
+	var p convert.Places
+	p.Label("topology.kubernetes.io/zone", "eu-central-1-ham-1a")
+	w, assumed := convert.World{Catalog: bundled(t), Bundled: true}.In(p)
+	m5, _ := w.Catalog.Type("m5.large")
+	if diff := cmp.Diff([]string{"eu-central-1-ham-1a", "eu-central-1a", "eu-central-1b", "eu-central-1c"}, m5.Zones); diff != "" {
+		t.Errorf("zones of m5.large in Frankfurt (-want +got):\n%s", diff)
+	}
+	if m5.OnDemandMicroUSD != 115_000 || !strings.Contains(assumed, "eu-central-1-ham-1a") {
+		t.Errorf("m5.large costs %d in Frankfurt; assumed %q", m5.OnDemandMicroUSD, assumed)
+	}
 	if err := (convert.World{Catalog: bundled(t), Zones: []string{"us-east-1z"}}).CheckZones(); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("got %v", err)
 	}

@@ -4,29 +4,67 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// unknownValues warns of values of pools' requirements that nothing in the catalogue has: beside others that are known they
-// would go unnoticed.
-func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, w World) []string {
+// unknownValues warns of values of pools' requirements, and of what pods ask of nodes, that nothing in the catalogue has:
+// beside others that are known they would go unnoticed.
+func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, pods []*madePods, w World) (warnings []string) {
 	known := inv.known(w)
-	var out []string
+	check := func(at, key string, list ...string) {
+		values := known[labels.Normal(key)]
+		for _, v := range list {
+			if values != nil && !values[v] {
+				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, question(v, values)))
+			}
+		}
+	}
 	for _, p := range pools {
 		for i, r := range p.Spec.Template.Spec.Requirements {
-			values := known[labels.Normal(r.Key)]
-			if values == nil || (r.Operator != karpenterv1.OpIn && r.Operator != karpenterv1.OpNotIn) {
+			if r.Operator == karpenterv1.OpIn || r.Operator == karpenterv1.OpNotIn {
+				check(fmt.Sprintf("%s: spec.template.spec.requirements[%d].values", Title(karpenterv1.KindNodePool, "", p.Name), i), r.Key, r.Values...)
+			}
+		}
+	}
+	for _, p := range pods {
+		for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {
+			check(p.title+": "+p.at+".nodeSelector", key, p.spec.NodeSelector[key])
+		}
+		for _, r := range p.required() {
+			if r.Operator == corev1.NodeSelectorOpIn {
+				check(p.title+": "+p.at+".affinity.nodeAffinity", r.Key, r.Values...)
+			}
+		}
+	}
+	return warnings
+}
+
+// unknownLimits warns of limits of pools that nothing counts for, such as mem: they would limit nothing. What has a domain
+// may come from a plugin, and is left alone.
+func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
+	counted := map[string]bool{"nodes": true}
+	for _, c := range inv.snapshot.GetCatalogs() {
+		for _, t := range c.GetInstanceTypes() {
+			for _, r := range t.GetCapacity() {
+				counted[r.GetResource()] = true
+			}
+		}
+	}
+	var out []string
+	for _, p := range pools {
+		for _, name := range sorted(p.Spec.Limits) {
+			if counted[string(name)] || device(name) || len(counted) == 1 {
 				continue
 			}
-			for _, v := range r.Values {
-				if !values[v] {
-					out = append(out, fmt.Sprintf("%s: spec.template.spec.requirements[%d].values: there is no %s %s in the catalogue of %s%s",
-						Title(karpenterv1.KindNodePool, "", p.Name), i, r.Key, v, w.Catalog.Region, question(v, values)))
-				}
-			}
+			question := near.Question(string(name), slices.Sorted(maps.Keys(counted)))
+			out = append(out, strings.TrimSuffix(fmt.Sprintf("%s: spec.limits.%s: limits nothing, because no node has %s; %s",
+				Title(karpenterv1.KindNodePool, "", p.Name), name, name, question), "; "))
 		}
 	}
 	return out
@@ -54,6 +92,9 @@ func (inv *inventory) known(w World) map[string]map[string]bool {
 }
 
 func question(v string, known map[string]bool) string {
+	if other := map[string]string{"x86_64": "amd64", "x86": "amd64", "aarch64": "arm64"}[v]; known[other] {
+		return "; did you mean " + other + "?"
+	}
 	if q := near.Value(v, slices.Sorted(maps.Keys(known))); q != "" {
 		return "; " + q
 	}

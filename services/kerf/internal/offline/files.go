@@ -90,6 +90,9 @@ func expand(path string) (files []string, isDir bool, err error) {
 	if path == Stdin {
 		return []string{path}, false, nil
 	}
+	if strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://") {
+		return nil, false, fmt.Errorf("%s: kerf reads files only: curl -sSL %s | kerf plan -f -", path, path)
+	}
 	info, err := os.Stat(path)
 	if problem, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, false, fmt.Errorf("%s: %w", path, problem.Err)

@@ -125,6 +125,7 @@ func TestReadRefuses(t *testing.T) {
 		"empty standard input":          {[]string{"-"}, "standard input is empty"},
 		"a directory without manifests": {[]string{dir}, dir + ": the directory has no manifests"},
 		"a file that is not there":      {[]string{filepath.Join(dir, "none.yaml")}, "none.yaml: no such file"},
+		"what is no file":               {[]string{"https://example.org/a.yaml"}, "curl -sSL https://example.org/a.yaml | kerf plan -f -"},
 		"a file twice":                  {[]string{full, full}, "named twice"},
 		"an empty name":                 {[]string{""}, "name is empty"},
 	}

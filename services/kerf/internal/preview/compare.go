@@ -45,6 +45,8 @@ type Run struct {
 	Gone, Drifted, Bought, Evictions int
 	// CostBefore and CostAfter are what the claims cost before the first plan and after the last one.
 	CostBefore, CostAfter int64
+	// Estimated says that some of the prices in these costs are estimates.
+	Estimated bool
 	// Pending are the pods that nothing was found for in the end.
 	Pending []*plannerpb.PendingPod
 	// End is the cluster after the last round.
@@ -80,6 +82,7 @@ func Play(ctx context.Context, decide Decider, req *plannerpb.PlanRequest, round
 		if round == 1 {
 			out.First, out.CostBefore = p, p.GetCostBeforeMicroUsdPerHour()
 		}
+		out.Estimated = out.Estimated || p.GetCostEstimated()
 		out.CostAfter, out.Pending = p.GetCostBeforeMicroUsdPerHour(), p.GetPending()
 		out.verdicts(p)
 		if len(p.GetDisruptions())+len(p.GetNodeClaims()) == 0 {

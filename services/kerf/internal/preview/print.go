@@ -119,7 +119,7 @@ func (p *previewPage) sides() {
 	var rows []table.Row
 	amount := func(what string, a, b int64) {
 		places := page.Digits(a, b, b-a)
-		rows = append(rows, table.Row{what, page.Fixed(a, places), page.Fixed(b, places), p.change(b-a, signed(b-a, places))})
+		rows = append(rows, table.Row{what, mark(p.Without) + page.Fixed(a, places), mark(p.With) + page.Fixed(b, places), p.change(b-a, signed(b-a, places))})
 	}
 	number := func(what string, a, b int) {
 		rows = append(rows, table.Row{what, a, b, p.change(0, plus(b-a))})
@@ -134,6 +134,14 @@ func (p *previewPage) sides() {
 	number("pods that stay pending", len(a.Pending), len(b.Pending))
 	number("rounds", a.Rounds, b.Rounds)
 	p.Rows(table.Row{"", "WITHOUT", "WITH", "DIFFERENCE"}, rows, 2, 3, 4)
+}
+
+// mark stands before costs of which some follow from estimated prices.
+func mark(r Run) string {
+	if r.Estimated {
+		return "~"
+	}
+	return ""
 }
 
 func (p *previewPage) change(by int64, text string) string {
@@ -326,6 +334,7 @@ type driftJSON struct {
 type runJSON struct {
 	CostBeforeMicroUSDPerHour int64           `json:"costBeforeMicroUsdPerHour,string"`
 	CostAfterMicroUSDPerHour  int64           `json:"costAfterMicroUsdPerHour,string"`
+	CostEstimated             bool            `json:"costEstimated,omitempty"`
 	Removed                   int             `json:"nodesRemoved"`
 	Drifted                   int             `json:"nodesRemovedForDrift"`
 	Bought                    int             `json:"nodesBought"`
@@ -396,7 +405,7 @@ func driftsJSON(list []Drift) []driftJSON {
 func newRunJSON(c Run) (runJSON, error) {
 	first, err := page.Marshal(c.First)
 	out := runJSON{
-		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, Removed: c.Gone, Drifted: c.Drifted,
+		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, CostEstimated: c.Estimated, Removed: c.Gone, Drifted: c.Drifted,
 		Bought: c.Bought, Evictions: c.Evictions, Rounds: c.Rounds, DriftRounds: c.DriftRounds, Settled: c.Settled, FirstPlan: first,
 	}
 	for _, q := range c.Pending {

@@ -60,7 +60,7 @@ func (p *planPage) disruptions() {
 		taken += len(d.GetCandidates())
 		evictions += int(d.GetEvictions())
 	}
-	p.Heading("REMOVE", fmt.Sprintf("%s, %s, saves %s an hour", page.Count(taken, "node"), page.Count(evictions, "eviction"), page.Dollars(saving)))
+	p.Heading("REMOVE", fmt.Sprintf("%s, %s, saves %s%s an hour", page.Count(taken, "node"), page.Count(evictions, "eviction"), guess(list), page.Dollars(saving)))
 	shown := list[:min(len(list), mostDisruptions)]
 	p.disruptionTable(shown)
 	p.explanations(shown)
@@ -69,8 +69,16 @@ func (p *planPage) disruptions() {
 		for _, d := range rest {
 			more += d.GetSavingMicroUsdPerHour()
 		}
-		p.Line("  %s", p.Paint(page.Dim, fmt.Sprintf("and %s more, which save %s an hour; -o json has them all", page.Count(len(rest), "decision"), page.Dollars(more))))
+		p.Line("  %s", p.Paint(page.Dim, fmt.Sprintf("and %s more, which save %s%s an hour; -o json has them all", page.Count(len(rest), "decision"), guess(rest), page.Dollars(more))))
 	}
+}
+
+// guess marks a sum of savings of which some follow from estimated prices.
+func guess(list []*plannerpb.Disruption) string {
+	if slices.ContainsFunc(list, (*plannerpb.Disruption).GetSavingEstimated) {
+		return "~"
+	}
+	return ""
 }
 
 // rank puts decisions in the planner's order of reasons.
@@ -96,7 +104,7 @@ func (p *planPage) disruptionTable(list []*plannerpb.Disruption) {
 	for i, d := range list {
 		saves := "-"
 		if d.GetSavingMicroUsdPerHour() != 0 {
-			saves = page.Fixed(d.GetSavingMicroUsdPerHour(), savings)
+			saves = price(d.GetSavingMicroUsdPerHour(), d.GetSavingEstimated(), savings)
 		}
 		rows[i] = table.Row{
 			page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetDisruptionReason()), d.GetEvictions(),

@@ -63,7 +63,7 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("type", what)
 	}
 	if f.price > 0 {
-		p.field("price", page.Dollars(f.price)+" an hour")
+		p.field("price", dollars(f.price, f.estimated)+" an hour")
 	}
 	if f.pool != "" {
 		p.field("pool", f.pool)
@@ -114,7 +114,7 @@ func (p *planPage) whole(a answer) {
 		p.field(label, strings.Join(others, ", "))
 	}
 	if d.GetSavingMicroUsdPerHour() != 0 {
-		saves := page.Dollars(d.GetSavingMicroUsdPerHour()) + " an hour"
+		saves := dollars(d.GetSavingMicroUsdPerHour(), d.GetSavingEstimated()) + " an hour"
 		if len(d.GetCandidates()) > 1 {
 			saves += " by all of them"
 		}

@@ -32,6 +32,7 @@ type nodeJSON struct {
 	Zone                 string `json:"zone,omitempty"`
 	CapacityType         string `json:"capacityType,omitempty"`
 	PriceMicroUSDPerHour int64  `json:"priceMicroUsdPerHour,omitempty,string"`
+	PriceEstimated       bool   `json:"priceEstimated,omitempty"`
 	WasteMicroUSDPerHour int64  `json:"wasteMicroUsdPerHour,omitempty,string"`
 }
 
@@ -43,7 +44,7 @@ type podJSON struct {
 func (p *planPage) answerJSON(w io.Writer, a answer) error {
 	out := answerJSON{Object: a.object, Outcome: a.outcome}
 	if f := a.node; f != nil {
-		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.waste}
+		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.estimated, f.waste}
 	}
 	for _, id := range a.pods {
 		out.Pods = append(out.Pods, podJSON{ID: id, Owner: p.owners.byPod[id]})

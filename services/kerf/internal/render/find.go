@@ -36,6 +36,7 @@ type nodeFacts struct {
 	name, claim, pool, shape, zone, capacity, state string
 
 	price, waste int64
+	estimated    bool // the price
 }
 
 const wantObject = "want node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME"
@@ -154,7 +155,7 @@ func (p *PlanView) findNode(name string) (answer, error) {
 // verdict takes what the plan says of the node.
 func (p *PlanView) verdict(a *answer, v *plannerpb.NodeVerdict) {
 	a.reason = v.GetReason()
-	a.node.price, a.node.waste = v.GetPriceMicroUsdPerHour(), v.GetWasteMicroUsdPerHour()
+	a.node.price, a.node.waste, a.node.estimated = v.GetPriceMicroUsdPerHour(), v.GetWasteMicroUsdPerHour(), v.GetPriceEstimated()
 	a.node.claim = cmp.Or(a.node.claim, v.GetClaim())
 	if v.GetDisruption() == "" {
 		return

@@ -56,11 +56,11 @@ type planPage struct {
 	view      PlanView
 	owners    owners
 	nodes     map[string]string // by claim
-	estimated bool
+	estimated bool              // some prices in sums are estimates
 }
 
 func newPlanPage(v PlanView, s page.Style) *planPage {
-	return &planPage{Page: page.Page{Style: s}, view: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
+	return &planPage{Page: page.Page{Style: s}, view: v, estimated: v.Plan.GetCostEstimated(), owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 
 func (p *planPage) launches() {
@@ -71,9 +71,6 @@ func (p *planPage) launches() {
 	var total int64
 	for _, c := range claims {
 		total += c.GetPriceMicroUsdPerHour()
-	}
-	for _, c := range claims {
-		p.estimated = p.estimated || first(c.GetOfferings()).GetPriceEstimated()
 	}
 	p.Heading("LAUNCH", fmt.Sprintf("%s, %s%s an hour", page.Count(len(claims), "node"), p.mark(), page.Dollars(total)))
 	p.claims(claims)
@@ -109,7 +106,6 @@ func (p *planPage) claims(claims []*plannerpb.NodeClaim) {
 		body[i] = table.Row{
 			name, p.Paint(page.Cyan, r.shape), r.capacity, r.zones, p.owners.sum(r.pods), price(r.price, r.estimated, places),
 		}
-		p.estimated = p.estimated || r.estimated
 	}
 	p.Rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, body, 6)
 }
@@ -176,13 +172,13 @@ func first(offerings []*clusterpb.RankedOffering) *clusterpb.RankedOffering {
 	return offerings[0]
 }
 
-// groups puts claims together that have the same pool, type and answers, in the order of their first ones.
+// groups puts claims together that have the same pool, type and answers but for the zone, in the order of their first ones.
 func groups(claims []*plannerpb.NodeClaim) [][]*plannerpb.NodeClaim {
 	index := map[string]int{}
 	var out [][]*plannerpb.NodeClaim
 	for _, c := range claims {
 		best := first(c.GetOfferings())
-		parts := []string{c.GetNodePool(), best.GetInstanceType(), c.GetReason().GetMessage()}
+		parts := []string{c.GetNodePool(), best.GetInstanceType(), inZone(c, "")}
 		for _, r := range c.GetRunnersUp() {
 			parts = append(parts, r.GetReason().GetMessage())
 		}
@@ -198,6 +194,11 @@ func groups(claims []*plannerpb.NodeClaim) [][]*plannerpb.NodeClaim {
 	return out
 }
 
+// inZone is the reason of a claim with what is given in the place of its zone.
+func inZone(c *plannerpb.NodeClaim, zone string) string {
+	return strings.Replace(c.GetReason().GetMessage(), ", "+first(c.GetOfferings()).GetZone()+")", ", "+zone+")", 1)
+}
+
 // why writes the answers that a group of claims shares.
 func (p *planPage) why(group []*plannerpb.NodeClaim) {
 	c := group[0]
@@ -205,12 +206,15 @@ func (p *planPage) why(group []*plannerpb.NodeClaim) {
 	if len(group) > 1 {
 		title = fmt.Sprintf("%d × %s", len(group), title)
 	}
+	var in []string
+	for _, one := range group {
+		in = append(in, first(one.GetOfferings()).GetZone())
+	}
 	p.Gap()
 	p.Line("  %s %s", p.Paint(page.Bold, title), p.Paint(page.Dim, "of pool "+c.GetNodePool()))
-	p.Item("    "+p.Paint(page.Dim, "why       "), c.GetReason().GetMessage())
+	p.Item("    "+p.Paint(page.Dim, "why       "), inZone(c, zones(in)))
 	label := "runner-up "
 	for _, r := range c.GetRunnersUp() {
-		p.estimated = p.estimated || r.GetOffering().GetPriceEstimated()
 		p.Item("    "+p.Paint(page.Dim, label), r.GetReason().GetMessage())
 		label = "          "
 	}

@@ -71,6 +71,7 @@ func everything() render.PlanView {
 	}
 	stuck := node("stuck", clusterpb.ReasonCode_REASON_CODE_PDB, "PodDisruptionBudget shop/web of pod shop/web-5 never allows an eviction")
 	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", new(int64(71_000))
+	stuck.PriceEstimated = true
 	stuck2 := node("stuck-2", clusterpb.ReasonCode_REASON_CODE_PDB, "PodDisruptionBudget shop/api of pod shop/api-5 never allows an eviction")
 	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", new(int64(12_000))
 	gone := node("old", clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
@@ -117,7 +118,7 @@ func everything() render.PlanView {
 			NodeClaims: []*plannerpb.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
 			Disruptions: []*plannerpb.Disruption{{
 				Id: "d-1", DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
-				Destinations: []*plannerpb.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
+				Destinations: []*plannerpb.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000, SavingEstimated: true,
 				Reason:        reason(clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
 				ChurnMicroUsd: 1000, Payback: durationpb.New(38 * time.Second),
 			}, {
@@ -133,7 +134,7 @@ func everything() render.PlanView {
 			Pending:                   []*plannerpb.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
 			Nodes:                     []*plannerpb.NodeVerdict{node("busy-1", clusterpb.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone, older, stuck2, stuck},
 			DisruptionSummary:         &plannerpb.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: new(int64(64_000))},
-			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750,
+			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750, CostEstimated: true,
 			LowerBound: &plannerpb.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerpb.BoundKind_BOUND_KIND_RESOURCE},
 		},
 	}
@@ -143,7 +144,7 @@ func everything() render.PlanView {
 func many() render.PlanView {
 	v := everything()
 	like := v.Plan.GetNodeClaims()[0]
-	v.Plan = &plannerpb.Plan{CostAfterMicroUsdPerHour: 7 * 96_000, NodeClaims: []*plannerpb.NodeClaim{v.Plan.GetNodeClaims()[2]}}
+	v.Plan = &plannerpb.Plan{CostAfterMicroUsdPerHour: 7 * 96_000, CostEstimated: true, NodeClaims: []*plannerpb.NodeClaim{v.Plan.GetNodeClaims()[2]}}
 	for i := range 6 {
 		c := proto.CloneOf(like)
 		c.Id = fmt.Sprintf("default-%d", i)
@@ -293,7 +294,7 @@ func TestManyDecisionsAreCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"REMOVE  202 nodes, 42 evictions, saves $0.09678 an hour", "c-39-1, c-39-2, c-39-3 and 2 more", "and 17 decisions more, which save $0.000136 an hour",
+		"REMOVE  202 nodes, 42 evictions, saves ~$0.09678 an hour", "c-39-1, c-39-2, c-39-3 and 2 more", "and 17 decisions more, which save ~$0.000136 an hour",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())
@@ -427,5 +428,27 @@ func TestJSONIsTheSameEachTime(t *testing.T) {
 `
 	if out.String() != want {
 		t.Errorf("got %s", out.String())
+	}
+}
+
+// TestClaimsThatDifferInTheirZoneShareOneWhy: pods that are spread over zones have one each, and the same answers.
+func TestClaimsThatDifferInTheirZoneShareOneWhy(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	like := v.Plan.GetNodeClaims()[0]
+	v.Plan = &plannerpb.Plan{}
+	for _, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1d"} {
+		c := proto.CloneOf(like)
+		c.Id, c.Offerings = "in-"+zone, []*clusterpb.RankedOffering{{InstanceType: "m5.large", Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND}}
+		c.Reason.Message = "m5.large (on-demand, " + zone + ") holds 2 pods for $0.096 an hour"
+		v.Plan.NodeClaims = append(v.Plan.NodeClaims, c)
+	}
+	var out strings.Builder
+	if err := render.Plan(&out, v, page.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "holds 2 pods") != 1 || !strings.Contains(got, "3 × m5.large of pool default") ||
+		!strings.Contains(got, "m5.large (on-demand, us-east-1a b d) holds 2 pods") {
+		t.Errorf("printed\n%s", got)
 	}
 }

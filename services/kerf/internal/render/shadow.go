@@ -21,7 +21,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 	p.Line("%s  %s", p.Paint(page.Bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
 	for _, c := range r.Fresh.Launches {
 		p.Item("  "+p.Paint(page.Dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
-			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), page.Dollars(c.GetPriceMicroUsdPerHour())))
+			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), dollars(c.GetPriceMicroUsdPerHour(), first(c.GetOfferings()).GetPriceEstimated())))
 	}
 	for _, d := range r.Fresh.Disruptions {
 		p.Item("  "+p.Paint(page.Dim, "remove     "), p.disruptionSentence(d))
@@ -52,7 +52,7 @@ func (p *planPage) comparedSentence(r shadow.Report) string {
 			owned++
 		}
 	}
-	out := fmt.Sprintf("%s, %s an hour", page.Count(owned, "node"), page.Dollars(r.Run.CostBefore))
+	out := fmt.Sprintf("%s, %s an hour", page.Count(owned, "node"), dollars(r.Run.CostBefore, r.Run.Estimated))
 	if r.Run.CostAfter == r.Run.CostBefore {
 		return out + "; Kerf would change nothing of that"
 	}
@@ -60,7 +60,7 @@ func (p *planPage) comparedSentence(r shadow.Report) string {
 	if r.Run.CostAfter > r.Run.CostBefore {
 		color = page.Yellow
 	}
-	return out + "; with Kerf " + p.Paint(color, page.Dollars(r.Run.CostAfter)+percent(r.Run.CostAfter-r.Run.CostBefore, r.Run.CostBefore)) +
+	return out + "; with Kerf " + p.Paint(color, dollars(r.Run.CostAfter, r.Run.Estimated)+percent(r.Run.CostAfter-r.Run.CostBefore, r.Run.CostBefore)) +
 		" after " + page.Count(r.Run.Rounds, "round")
 }
 
@@ -75,7 +75,7 @@ func percent(by, of int64) string {
 func (p *planPage) disruptionSentence(d *plannerpb.Disruption) string {
 	out := fmt.Sprintf("%s, %s: %s", page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetDisruptionReason()), page.Count(int(d.GetEvictions()), "eviction"))
 	if s := d.GetSavingMicroUsdPerHour(); s != 0 {
-		out += ", saves " + page.Dollars(s) + " an hour"
+		out += ", saves " + dollars(s, d.GetSavingEstimated()) + " an hour"
 	}
 	if d.GetPayback() != nil {
 		out += ", pays back in " + payBack(d)

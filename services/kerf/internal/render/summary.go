@@ -17,6 +17,7 @@ type block struct {
 	code         clusterpb.ReasonCode
 	nodes        int
 	price, waste int64
+	estimated    bool // some of the prices
 	// worst is the verdict of the most wasteful of the nodes; same says that all have its message, and freed that all have
 	// its remedy.
 	worst       *plannerpb.NodeVerdict
@@ -39,6 +40,7 @@ func blocks(verdicts []*plannerpb.NodeVerdict) []*block {
 		}
 		b.nodes++
 		b.price += n.GetPriceMicroUsdPerHour()
+		b.estimated = b.estimated || n.GetPriceEstimated()
 		b.waste += n.GetWasteMicroUsdPerHour()
 		b.same = b.same && n.GetReason().GetMessage() == b.worst.GetReason().GetMessage()
 		b.freed = b.freed && n.GetReason().GetRemedy() == b.worst.GetReason().GetRemedy()
@@ -78,7 +80,7 @@ func (p *planPage) staying() {
 		if b.waste != 0 {
 			wasted = roughly(b.waste)
 		}
-		rows[i] = table.Row{page.CodeWord(b.code), b.nodes, page.Fixed(b.price, places), wasted}
+		rows[i] = table.Row{page.CodeWord(b.code), b.nodes, price(b.price, b.estimated, places), wasted}
 	}
 	p.Rows(table.Row{"BLOCKED BY", "NODES", "$/HOUR", "WASTE $/HOUR"}, rows, 2, 3, 4)
 	for _, b := range list {

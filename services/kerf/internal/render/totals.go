@@ -28,7 +28,7 @@ func (p *planPage) totals() {
 		p.Item(p.label("searched"), f)
 	}
 	if b := p.view.Plan.GetLowerBound(); b != nil {
-		p.Item(p.label("lower bound"), boundSentence(b))
+		p.Item(p.label("lower bound"), p.boundSentence(b))
 		p.Item(p.label("gap"), gapSentence(b))
 	}
 	label := "assumed"
@@ -37,7 +37,7 @@ func (p *planPage) totals() {
 		label = ""
 	}
 	if p.estimated {
-		p.Item(p.label("~"), "reckoned with estimated prices: no current spot prices are known")
+		p.Item(p.label("~"), "reckoned with estimated prices: current ones are not known")
 	}
 }
 
@@ -122,23 +122,27 @@ func verb(n int, one, many string) string {
 func (p *planPage) costSentence() string {
 	before, after := p.view.Plan.GetCostBeforeMicroUsdPerHour(), p.view.Plan.GetCostAfterMicroUsdPerHour()
 	if before == after {
-		return fmt.Sprintf("%s an hour, unchanged", page.Dollars(after))
+		return fmt.Sprintf("%s%s an hour, unchanged", p.mark(), page.Dollars(after))
 	}
 	change, color := "+"+page.Dollars(after-before), page.Yellow
 	if after < before {
 		change, color = page.Dollars(after-before), page.Green
 	}
 	month := float64(after) * hoursPerMonth / 1e6
-	return fmt.Sprintf("%s an hour now, %s after (%s), about $%.0f a month",
-		page.Dollars(before), p.Paint(page.Bold, p.mark()+page.Dollars(after)), p.Paint(color, change), month)
+	mark := ""
+	if before > 0 {
+		mark = p.mark()
+	}
+	return fmt.Sprintf("%s%s an hour now, %s after (%s), about $%.0f a month",
+		mark, page.Dollars(before), p.Paint(page.Bold, p.mark()+page.Dollars(after)), p.Paint(color, change), month)
 }
 
 // boundSentence tells the bound beside what it bounds: prices and the policy's overhead for each node.
-func boundSentence(b *plannerpb.LowerBound) string {
+func (p *planPage) boundSentence(b *plannerpb.LowerBound) string {
 	bound := b.GetMicroUsdPerHour()
 	this := int64(math.Round(float64(bound) * (1 + b.GetGap()))) // the gap is between the two
-	return fmt.Sprintf("no plan for these pods costs less than %s an hour with the overhead per node; this one costs %s so",
-		page.Dollars(bound), page.Dollars(this))
+	return fmt.Sprintf("no plan for these pods costs less than %s%s an hour with the overhead per node; this one costs %s%s so",
+		p.mark(), page.Dollars(bound), p.mark(), page.Dollars(this))
 }
 
 func gapSentence(b *plannerpb.LowerBound) string {
@@ -180,7 +184,7 @@ func (p *planPage) effect(a advise.Advice) string {
 	case a.Saving > 0:
 		return places + " and " + saves
 	case a.Saving < 0:
-		return places + " for " + page.Dollars(-a.Saving) + " an hour"
+		return places + " for " + mark + page.Dollars(-a.Saving) + " an hour"
 	}
 	return places + " at no cost"
 }

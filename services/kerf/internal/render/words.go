@@ -17,6 +17,14 @@ func price(micro int64, estimated bool, digits int) string {
 	return page.Fixed(micro, digits)
 }
 
+// dollars is the same with a dollar sign, and as many digits as it takes.
+func dollars(micro int64, estimated bool) string {
+	if estimated {
+		return "~" + page.Dollars(micro)
+	}
+	return page.Dollars(micro)
+}
+
 func capacityType(t clusterpb.CapacityType) string {
 	switch t {
 	case clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND:

@@ -245,8 +245,7 @@ func TestWhatKarpenterSaysOfItsClaims(t *testing.T) {
 func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	t.Parallel()
 	o := objects()
-	count := int32(1)
-	o.Classes[0].Spec.IPPrefixCount = &count
+	o.Classes[0].Spec.PlacementGroupSelector = &awsv1.PlacementGroupSelector{Name: "near"}
 	waiting, lone := nodeClaim("c3", "", ""), nodeClaim("c4", "", "m5.large")
 	delete(waiting.Labels, labels.InstanceType)
 	delete(lone.Labels, labels.NodePool)
@@ -255,7 +254,7 @@ func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	if len(s.GetClaims()) != 2 || s.GetNodeClasses()[0].GetNotReady() != nil {
 		t.Errorf("%d claims, class %v", len(s.GetClaims()), s.GetNodeClasses()[0])
 	}
-	for _, want := range []string{"spec.ipPrefixCount", "1 NodeClaims are not launched", "NodeClaim c4 belongs to no pool"} {
+	for _, want := range []string{"spec.placementGroupSelector", "1 NodeClaims are not launched", "NodeClaim c4 belongs to no pool"} {
 		if !strings.Contains(strings.Join(notes, "\n"), want) {
 			t.Errorf("notes %q, without %q", notes, want)
 		}

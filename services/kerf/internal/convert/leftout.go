@@ -1,0 +1,70 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+)
+
+// LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
+// on nodes that are not there, and nodes, which without an actuator's claims are room and no cost.
+func LeftOut(objects []runtime.Object) (notes []string) {
+	nodes := map[string]bool{}
+	var gated, elsewhere, pooled []string
+	for _, o := range objects {
+		if n, ok := o.(*corev1.Node); ok {
+			nodes[n.Name] = true
+			if n.Labels[labels.NodePool] != "" {
+				pooled = append(pooled, n.Name)
+			}
+		}
+	}
+	for _, o := range objects {
+		p := podsIn(o)
+		if p == nil {
+			continue
+		}
+		if len(p.spec.SchedulingGates) > 0 {
+			gated = append(gated, fmt.Sprintf("%s (%s)", p.title, p.spec.SchedulingGates[0].Name))
+		}
+		if _, isPod := o.(*corev1.Pod); isPod && p.spec.NodeName != "" && !nodes[p.spec.NodeName] {
+			elsewhere = append(elsewhere, fmt.Sprintf("%s (%s)", p.title, p.spec.NodeName))
+		}
+	}
+	if len(gated) > 0 {
+		notes = append(notes, "left out until their scheduling gates are gone: "+few(gated))
+	}
+	if len(elsewhere) > 0 {
+		notes = append(notes, "left out, because their nodes are not among the files: "+few(elsewhere))
+	}
+	if len(pooled) > 0 {
+		notes = append(notes, few(pooled)+": room for pods, but neither billed nor removed: what Karpenter's nodes cost, "+
+			"and which could go, kerf shadow --once says of a live cluster")
+	}
+	return notes
+}
+
+// few are the first of a list, and how many more there are.
+func few(list []string) string {
+	const most = 3
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// sorted are the names of a resource list, in order.
+func sorted(list corev1.ResourceList) []corev1.ResourceName {
+	var out []corev1.ResourceName
+	for name := range list {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
