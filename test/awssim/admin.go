@@ -39,6 +39,7 @@ func (s *Sim) adminCalls() map[string]func([]byte) (any, error) {
 		"POST health":    s.adminHealth,
 		"POST message":   s.adminMessage,
 		"POST impair":    s.adminImpair,
+		"POST shift":     s.adminShift,
 		"POST fail":      s.adminFail,
 		"POST limit":     s.adminLimit,
 		"POST advance":   s.adminAdvance,

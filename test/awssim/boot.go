@@ -27,8 +27,8 @@ type Boot struct {
 	InstanceID, NodeName, PrivateIP, ProviderID string
 	Region, Zone, ZoneID                        string
 	InstanceType, ImageID                       string
-	// Arch is amd64 or arm64.
-	Arch string
+	// Arch is amd64 or arm64, and OS linux or windows.
+	Arch, OS string
 	// CapacityType is on-demand or spot.
 	CapacityType string
 	// KubernetesVersion is major.minor.
@@ -69,12 +69,19 @@ func (s *Sim) boot(i *instance) (Boot, error) {
 	b := Boot{
 		InstanceID: i.id, NodeName: i.nodeName, PrivateIP: i.ip, ProviderID: "aws:///" + i.pool.Zone + "/" + i.id,
 		Region: s.cfg.Region, Zone: i.pool.Zone, ZoneID: s.zoneIDs[i.pool.Zone], InstanceType: i.pool.InstanceType,
-		ImageID: i.image.ID, Arch: i.typ.Arch, CapacityType: i.pool.CapacityType,
+		ImageID: i.image.ID, Arch: i.typ.Arch, OS: osOf(i.image.Family), CapacityType: i.pool.CapacityType,
 		KubernetesVersion: s.cfg.KubernetesVersion, UserData: withDefaults(n, i.typ),
 	}
 	b.Capacity = s.capacity(i, b.UserData)
 	b.Allocatable, err = allocatable(b.Capacity, b.UserData)
 	return b, err
+}
+
+func osOf(f userdata.Family) string {
+	if f == userdata.Windows {
+		return "windows"
+	}
+	return "linux"
 }
 
 // sameCluster refuses user data that leads to another cluster than this world's.
@@ -154,8 +161,12 @@ func ephemeral(i *instance, n userdata.Node) int64 {
 		return i.typ.LocalNVMeGB * gb
 	}
 	name := "/dev/xvda"
-	if i.image.Family == userdata.Bottlerocket {
+	switch i.image.Family {
+	case userdata.Bottlerocket:
 		name = "/dev/xvdb"
+	case userdata.Windows:
+		name = "/dev/sda1"
+	default:
 	}
 	for _, d := range i.data.devices {
 		if d.Name == name && d.SizeGiB > 0 {

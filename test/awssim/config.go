@@ -31,7 +31,7 @@ type Config struct {
 	Parameters map[string]string
 	// Images are machine images beside the EKS ones.
 	Images []Image
-	// PlacementGroups and CapacityReservations can be described; launches into them are refused.
+	// PlacementGroups and CapacityReservations are there to be launched into.
 	PlacementGroups      []PlacementGroup
 	CapacityReservations []CapacityReservation
 
@@ -39,6 +39,8 @@ type Config struct {
 	// another cluster, endpoint or authority never joins. Empty means that EKS reports a place that is not there, and
 	// that any will do for joining.
 	Endpoint, CertificateAuthority string
+	// ZonalShift says that the cluster is enabled for zonal shifts.
+	ZonalShift bool
 	// ServiceCIDR is the cluster's range of service addresses.
 	ServiceCIDR string
 
@@ -77,6 +79,18 @@ type Config struct {
 	Catalog *catalog.Catalog
 	// Log is nil for silence.
 	Log *slog.Logger
+	// Record, where it is not nil, is called with each request and its answer, from several goroutines at once.
+	Record func(Exchange)
+}
+
+// Exchange is a request and its answer as they were on the wire. Status is 0 where the connection was dropped.
+type Exchange struct {
+	Method, Path string
+	// Target is the header by which JSON services tell their calls apart; "" for others.
+	Target  string
+	Request []byte
+	Status  int
+	Answer  []byte
 }
 
 // Subnet is one subnet of the VPC.
@@ -91,16 +105,19 @@ type SecurityGroup struct {
 	Tags     map[string]string
 }
 
-// PlacementGroup can be described.
+// PlacementGroup is a placement group.
 type PlacementGroup struct {
 	ID, Name, Strategy string
 }
 
-// CapacityReservation can be described.
+// CapacityReservation is room for instances of a type in a zone.
 type CapacityReservation struct {
 	ID, InstanceType, Zone string
 	Total, Available       int64
 	Tags                   map[string]string
+	// Block says that it is a block of capacity; End is zero for no end. Open ones take launches that do not name them.
+	Block, Interruptible, Open bool
+	End                        time.Time
 }
 
 // Limit is a token bucket: Burst calls at once, refilled at PerSecond.
@@ -140,7 +157,7 @@ func RealLimits() map[string]Limit {
 		limits["ec2:"+a] = Limit{Burst: 50, PerSecond: 5}
 	}
 	for _, a := range []string{
-		"DescribeInstances", "DescribeInstanceTypes", "DescribeInstanceTypeOfferings", "DescribeImages", "DescribeSubnets",
+		"DescribeAvailabilityZones", "DescribeInstances", "DescribeInstanceTypes", "DescribeInstanceTypeOfferings", "DescribeImages", "DescribeSubnets",
 		"DescribeSecurityGroups", "DescribeLaunchTemplates", "DescribeSpotPriceHistory", "DescribeInstanceStatus",
 	} {
 		limits["ec2:"+a] = Limit{Burst: 100, PerSecond: 20}

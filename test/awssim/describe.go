@@ -29,6 +29,7 @@ type instanceItem struct {
 	Zone         string       `xml:"placement>availabilityZone"`
 	ZoneID       string       `xml:"placement>availabilityZoneId,omitempty"`
 	Tenancy      string       `xml:"placement>tenancy"`
+	Reservation  string       `xml:"capacityReservationId,omitempty"`
 	SubnetID     string       `xml:"subnetId,omitempty"`
 	VPC          string       `xml:"vpcId,omitempty"`
 	Arch         string       `xml:"architecture"`
@@ -149,6 +150,7 @@ func (s *Sim) describeInstance(i sighting) instanceItem {
 	if i.pool.CapacityType == Spot {
 		item.SpotRequest = "sir-" + i.id[len(i.id)-8:]
 	}
+	item.Reservation = s.reservationOf(i.instance)
 	if i.profile != "" {
 		item.Profile = &profileItem{ARN: s.profileARN(i.profile), ID: "AIPA" + strings.ToUpper(digest(i.profile)[:17])}
 	}

@@ -10,6 +10,7 @@ func (s *Sim) ec2Service() queryService {
 			"CreateLaunchTemplate":           s.createLaunchTemplate,
 			"CreateTags":                     s.createTags,
 			"DeleteLaunchTemplate":           s.deleteLaunchTemplate,
+			"DescribeAvailabilityZones":      s.describeAvailabilityZones,
 			"DescribeCapacityReservations":   s.describeCapacityReservations,
 			"DescribeImages":                 s.describeImages,
 			"DescribeInstanceStatus":         s.describeInstanceStatus,

@@ -209,11 +209,13 @@ func (s *Sim) candidate(spec launchSpec, opts marketOptions) candidate {
 
 // runInstances checks a dry run; real launches go through CreateFleet.
 func (s *Sim) runInstances(f *form) (any, error) {
+	inSubnet := f.str("SubnetId")
+	orString(&inSubnet, f.str("NetworkInterface.1.SubnetId"))
 	f.ignore("ClientToken", "MinCount", "MaxCount", "TagSpecification", "MetadataOptions", "Monitoring", "BlockDeviceMapping",
 		"SecurityGroupId", "UserData", "NetworkInterface", "InstanceMarketOptions", "EbsOptimized")
 	o := override{
 		templateID: f.str("LaunchTemplate.LaunchTemplateId"), templateName: f.str("LaunchTemplate.LaunchTemplateName"),
-		version: f.str("LaunchTemplate.Version"), instanceType: f.str("InstanceType"), subnetID: f.str("SubnetId"),
+		version: f.str("LaunchTemplate.Version"), instanceType: f.str("InstanceType"), subnetID: inSubnet,
 		imageID: f.str("ImageId"), zone: f.str("Placement.AvailabilityZone"),
 	}
 	profileName := profileRef(f, "IamInstanceProfile")

@@ -55,6 +55,11 @@ func readFleet(f *form) fleetRequest {
 		spotOpts:  readMarket(f, "SpotOptions", lowestPrice, priceCapacity, capacityOptimized, capacityPrioritized, diversified),
 		tags:      tagSpecs(f, "TagSpecification"),
 	}
+	for _, kind := range f.list("ReservedCapacityOptions.ReservationType") {
+		if kind != interruptibleMarket && kind != blockMarket && kind != "on-demand-capacity-reservation" {
+			f.reject("ReservedCapacityOptions.ReservationType", kind)
+		}
+	}
 	if u := f.str(p + "TargetCapacityUnitType"); u != "" && u != "units" {
 		f.reject(p+"TargetCapacityUnitType", u)
 	}
@@ -119,7 +124,7 @@ func (r *fleetRequest) settleTargets(f *form) {
 	switch {
 	case r.total < 1 || r.total > 10000:
 		f.bad = fail("InvalidTargetCapacitySpecification", "Total target capacity must be between 1 and 10000.")
-	case r.defaultType != OnDemand && r.defaultType != Spot:
+	case !slices.Contains([]string{OnDemand, Spot, blockMarket, "reserved-capacity"}, r.defaultType):
 		f.reject("TargetCapacitySpecification.DefaultTargetCapacityType", r.defaultType)
 	case r.onDemand+r.spot > r.total:
 		f.bad = fail("InvalidTargetCapacitySpecification", "On-demand and spot target capacity together exceed the total.")

@@ -142,9 +142,7 @@ func (s *Sim) Calls() Calls {
 
 // drop closes the connection without an answer.
 func drop(w http.ResponseWriter) {
-	if h, ok := w.(http.Hijacker); ok {
-		if conn, _, err := h.Hijack(); err == nil {
-			_ = conn.Close() // the point is that the caller sees it closed
-		}
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close() // the point is that the caller sees it closed
 	}
 }

@@ -113,6 +113,7 @@ func (s *Sim) end(i *instance, reason, text string, restock bool) {
 	if i.ended() {
 		return
 	}
+	s.release(i)
 	s.enterState(i, moment{state: stateShuttingDown, reason: reason, text: text})
 	s.clock.AfterFunc(s.cfg.TerminateLatency, func() { s.finishEnd(i, restock) })
 }

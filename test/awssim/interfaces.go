@@ -11,7 +11,8 @@ type networkInterface struct {
 
 // readInterface reads one network interface; the first one places the instance.
 func readInterface(f *form, n string, first bool, d *templateData) {
-	f.ignore(n+".DeleteOnTermination", n+".Description", n+".ConnectionTrackingSpecification", n+".Ipv4PrefixCount")
+	f.ignore(n+".DeleteOnTermination", n+".Description", n+".ConnectionTrackingSpecification", n+".Ipv4PrefixCount",
+		n+".Ipv6PrefixCount", n+".Ipv6AddressCount", n+".PrimaryIpv6")
 	groups, subnetID := f.list(n+".SecurityGroupId"), f.str(n+".SubnetId")
 	if first {
 		d.securityGroups, d.subnetID = append(d.securityGroups, groups...), subnetID

@@ -2,6 +2,7 @@ package awssim
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -29,6 +30,7 @@ type launchSpec struct {
 	image    *Image
 	subnet   *subnet
 	profile  string
+	reserved *reserve // nil for none
 }
 
 // launchSpec checks one override against the world. Its errors are those that a fleet reports per pool.
@@ -55,6 +57,12 @@ func (s *Sim) launchSpec(o override, capacityType string) (launchSpec, error) {
 	}
 	if err := s.checkProfileAndGroups(d); err != nil {
 		return launchSpec{}, err
+	}
+	if spec.reserved, err = s.reservedFor(d, spec.pool); err != nil {
+		return launchSpec{}, err
+	}
+	if d.group != "" && !slices.ContainsFunc(s.cfg.PlacementGroups, func(g PlacementGroup) bool { return g.ID == d.group }) {
+		return launchSpec{}, fail("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", d.group)
 	}
 	return spec, s.checkPool(spec)
 }
@@ -118,7 +126,7 @@ func (s *Sim) checkPool(spec launchSpec) error {
 	if !s.offered(p.InstanceType, p.Zone) {
 		return fail("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", p.InstanceType, p.Zone)
 	}
-	if p.CapacityType == Spot && !spec.typ.SupportsSpot || p.CapacityType == OnDemand && !spec.typ.SupportsOnDemand {
+	if p.CapacityType == Spot && !spec.typ.SupportsSpot || p.CapacityType == OnDemand && !spec.typ.SupportsOnDemand && spec.reserved == nil {
 		return fail("UnfulfillableCapacity", "The instance type %s is not sold as %s.", p.InstanceType, p.CapacityType)
 	}
 	if limit, err := strconv.ParseFloat(spec.override.maxPrice, 64); p.CapacityType == Spot && err == nil && float64(s.price(p)) > limit*1e6 {
@@ -163,6 +171,9 @@ func (s *Sim) launch(spec launchSpec, m market) *instance {
 	maps.Copy(tags, m.tags["instance"])
 	if st := s.pools[spec.pool]; st != nil && st.stock > 0 {
 		st.stock--
+	}
+	if spec.reserved != nil {
+		spec.reserved.takes[i.id] = true
 	}
 	s.instances[i.id] = i
 	m.fleet.instances = append(m.fleet.instances, i.id)

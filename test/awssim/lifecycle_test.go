@@ -116,7 +116,7 @@ func TestABootCarriesWhatTheUserDataAskedFor(t *testing.T) {
 	want := awssim.Boot{
 		InstanceID: id, NodeName: "ip-10-0-32-4.ec2.internal", PrivateIP: "10.0.32.4", ProviderID: "aws:///us-east-1a/" + id,
 		Region: "us-east-1", Zone: "us-east-1a", ZoneID: zoneID(t, "us-east-1a"), InstanceType: "m5.large", ImageID: w.image(),
-		Arch: "amd64", CapacityType: "spot", KubernetesVersion: "1.37",
+		Arch: "amd64", OS: "linux", CapacityType: "spot", KubernetesVersion: "1.37",
 		UserData: userdata.Node{
 			ClusterName: cluster, Endpoint: "https://c1.example", CertificateAuthority: "Y2E=", ServiceCIDR: "10.100.0.0/16",
 			MaxPods: 29, Labels: map[string]string{"type": "karpenter"},

@@ -46,6 +46,7 @@ func (r release) images(seed string) []published {
 		k8s := "1." + strconv.Itoa(minor)
 		for _, arch := range []string{"amd64", "arm64"} {
 			out = append(out, r.al2023(k8s, arch)...)
+			out = append(out, r.windows(k8s, arch)...)
 			out = append(out, r.bottlerockets(k8s, arch)...)
 			if minor <= lastAL2Minor {
 				out = append(out, r.al2(k8s, arch)...)
@@ -69,6 +70,21 @@ func (r release) al2023(k8s, arch string) []published {
 		name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", ec2Arch(arch), v, k8s, r.stamp)
 		base := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", k8s, ec2Arch(arch), v)
 		out = append(out, eksImage(Image{Name: name, Arch: arch, Family: userdata.AL2023, Variant: v}, base))
+	}
+	return out
+}
+
+func (r release) windows(k8s, arch string) []published {
+	if arch != "amd64" {
+		return nil
+	}
+	var out []published
+	for _, year := range []string{"2019", "2022", "2025"} {
+		name := fmt.Sprintf("Windows_Server-%s-English-Core-EKS_Optimized-%s", year, k8s)
+		at := "/aws/service/ami-windows-latest/" + name + "/image_id"
+		out = append(out, published{
+			image: Image{Name: name + "-" + r.stamp, Arch: arch, Family: userdata.Windows}, pinned: at, recommended: at,
+		})
 	}
 	return out
 }

@@ -52,11 +52,16 @@ func (s *Server) Close() error {
 }
 
 // ServeHTTP tells the services apart by their protocols: a target header means JSON, a form means Query, a path below
-// /clusters means EKS, and /_sim/ is the simulator's own.
+// /clusters means EKS, one below /managedresources ARC, and /_sim/ is the simulator's own.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBodyBytes))
 	tooLarge := err != nil
 	target := r.Header.Get("X-Amz-Target")
+	if s.cfg.Record != nil && !strings.HasPrefix(r.URL.Path, "/_sim/") {
+		kept := &keptAnswer{ResponseWriter: w, Exchange: Exchange{Method: r.Method, Path: r.URL.EscapedPath(), Target: target, Request: body}}
+		defer func() { s.cfg.Record(kept.Exchange) }()
+		w = kept
+	}
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/_sim/"):
 		s.serveAdmin(w, r, body)
@@ -64,6 +69,8 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveJSON(w, r, jsonCall{target: target, body: body, tooLarge: tooLarge})
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/clusters"):
 		s.serveEKS(w, r)
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/managedresources/"):
+		s.serveShifts(w, r)
 	case r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded"):
 		values, err := url.ParseQuery(string(body))
 		s.serveQuery(w, r, queryCall{values: values, malformed: err != nil, tooLarge: tooLarge})
@@ -71,6 +78,27 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSONError(w, "application/x-amz-json-1.1", fail("UnknownOperationException", "%s %s belongs to no service here", r.Method, r.URL.Path))
 	}
 }
+
+// keptAnswer keeps what is written.
+type keptAnswer struct {
+	http.ResponseWriter
+	Exchange
+}
+
+// WriteHeader keeps the status.
+func (k *keptAnswer) WriteHeader(status int) {
+	k.Status = status
+	k.ResponseWriter.WriteHeader(status)
+}
+
+// Write keeps the answer.
+func (k *keptAnswer) Write(b []byte) (int, error) {
+	k.Answer = append(k.Answer, b...)
+	return k.ResponseWriter.Write(b)
+}
+
+// Unwrap leads to what a connection is dropped by.
+func (k *keptAnswer) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
 // signed refuses requests that no SDK would send. The signature itself is not checked: there are no secrets here.
 func signed(r *http.Request) error {

@@ -29,6 +29,8 @@ type Sim struct {
 	closed     bool
 	lastID     uint64
 	images     map[string]*Image
+	reserves   map[string]*reserve
+	shifts     []shift
 	parameters map[string]parameter
 	releases   []release // of EKS images, oldest first
 	subnets    map[string]*subnet
@@ -60,6 +62,7 @@ func New(cfg Config) (*Sim, error) {
 		types:      map[string]*catalog.Type{},
 		zoneIDs:    map[string]string{},
 		images:     map[string]*Image{},
+		reserves:   reserves(cfg.CapacityReservations),
 		parameters: map[string]parameter{},
 		subnets:    map[string]*subnet{},
 		instances:  map[string]*instance{},

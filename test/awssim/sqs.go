@@ -163,7 +163,7 @@ func (s *Sim) receiveMessage(ctx context.Context, body []byte) (any, error) {
 		case <-over:
 			return map[string]any{}, nil
 		case <-ctx.Done():
-			return nil, fail("RequestCanceled", "The caller has gone.")
+			return nil, fail(CodeDrop, "The caller has gone.")
 		case <-more:
 		}
 	}

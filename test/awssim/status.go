@@ -1,6 +1,8 @@
 package awssim
 
 import (
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -66,6 +68,7 @@ type detailItem struct {
 }
 
 type eventItem struct {
+	ID          string `xml:"instanceEventId"`
 	Code        string `xml:"code"`
 	Description string `xml:"description"`
 	NotBefore   string `xml:"notBefore"`
@@ -101,8 +104,8 @@ func (s *Sim) describeInstanceStatus(f *form) (any, error) {
 			ID: i.id, Zone: i.pool.Zone, State: newStateItem(i.moment.state),
 			System: check(i.impairedSystem), Instance: check(i.impaired),
 		}
-		for _, e := range i.events {
-			item.Events = append(item.Events, eventItem{e.Code, e.Description, e.NotBefore.Format(time.RFC3339)})
+		for n, e := range i.events {
+			item.Events = append(item.Events, eventItem{fmt.Sprintf("instance-event-%s%02d", strings.TrimPrefix(i.id, "i-"), n), e.Code, e.Description, e.NotBefore.Format(time.RFC3339)})
 		}
 		out.Statuses = append(out.Statuses, item)
 	}
@@ -140,37 +143,43 @@ type reservedItem struct {
 	State        string    `xml:"state"`
 	Match        string    `xml:"instanceMatchCriteria"`
 	Type         string    `xml:"reservationType"`
+	End          string    `xml:"endDate,omitempty"`
+	Interrupt    bool      `xml:"interruptible"`
 	Tags         []tagItem `xml:"tagSet>item"`
 }
 
 func (s *Sim) describeCapacityReservations(f *form) (any, error) {
-	attrs := attributes[CapacityReservation]{
-		tags: func(r CapacityReservation) map[string]string { return r.Tags },
-		by: map[string]func(CapacityReservation) []string{
-			"instance-type":     func(r CapacityReservation) []string { return one(r.InstanceType) },
-			"availability-zone": func(r CapacityReservation) []string { return one(r.Zone) },
-			"owner-id":          func(CapacityReservation) []string { return one(s.cfg.AccountID) },
-			"state":             func(CapacityReservation) []string { return one("active") },
+	match := func(r *reserve) string {
+		if r.Open {
+			return "open"
+		}
+		return "targeted"
+	}
+	attrs := attributes[*reserve]{
+		tags: func(r *reserve) map[string]string { return r.Tags },
+		by: map[string]func(*reserve) []string{
+			"instance-type":           func(r *reserve) []string { return one(r.InstanceType) },
+			"availability-zone":       func(r *reserve) []string { return one(r.Zone) },
+			"owner-id":                func(*reserve) []string { return one(s.cfg.AccountID) },
+			"state":                   func(r *reserve) []string { return one(s.stateOf(r)) },
+			"instance-match-criteria": func(r *reserve) []string { return one(match(r)) },
 		},
 	}
 	ids, fs := f.list("CapacityReservationId"), filters(f, attrs)
-	known := map[string]CapacityReservation{}
-	for _, r := range s.cfg.CapacityReservations {
-		known[r.ID] = r
-	}
-	all, err := selected(known, ids, "InvalidCapacityReservationId.NotFound", "capacity reservation")
+	all, err := selected(s.reserves, ids, "InvalidCapacityReservationId.NotFound", "capacity reservation")
 	if err != nil {
 		return nil, err
 	}
-	all = keep(all, func(r CapacityReservation) bool { return attrs.passes(r, fs) })
-	all, token := page(f, all, func(r CapacityReservation) string { return r.ID }, pageBounds{1, 1000, 1000})
+	all = keep(all, func(r *reserve) bool { return attrs.passes(r, fs) })
+	all, token := page(f, all, func(r *reserve) string { return r.ID }, pageBounds{1, 1000, 1000})
 	if err := f.checked(); err != nil {
 		return nil, err
 	}
 	out := reservationsAnswer{NextToken: token}
 	for _, r := range all {
 		out.Reservations = append(out.Reservations, reservedItem{
-			r.ID, s.cfg.AccountID, r.InstanceType, r.Zone, r.Total, r.Available, "active", "targeted", "default", tagItems(r.Tags),
+			ID: r.ID, Owner: s.cfg.AccountID, InstanceType: r.InstanceType, Zone: r.Zone, Total: r.Total, Available: r.free(), State: s.stateOf(r),
+			Match: match(r), Type: r.kind(), End: endDate(r.End), Interrupt: r.Interruptible, Tags: tagItems(r.Tags),
 		})
 	}
 	return out, nil

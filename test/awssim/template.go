@@ -27,8 +27,12 @@ type templateData struct {
 	subnetID              string // of the first network interface
 	interfaces            []networkInterface
 	tenancy               string
-	devices               []blockDevice
-	tags                  map[string]map[string]string // by resource type
+	// group is the id of a placement group, reservation that of a capacity reservation, and market how they are bought.
+	group, reservation, market string
+	// closed says that it stays out of open reservations.
+	closed  bool
+	devices []blockDevice
+	tags    map[string]map[string]string // by resource type
 }
 
 type templateItem struct {
@@ -103,9 +107,7 @@ func readTemplateData(f *form) templateData {
 	if d.tenancy != "" && d.tenancy != "default" && d.tenancy != "dedicated" {
 		f.reject(p+"Placement.Tenancy", d.tenancy)
 	}
-	if v := f.str(p + "CapacityReservationSpecification.CapacityReservationPreference"); v == "capacity-reservations-only" {
-		f.reject(p+"CapacityReservationSpecification.CapacityReservationPreference", v)
-	}
+	readReserved(f, p, &d)
 	readMetadata(f, p+"MetadataOptions")
 	groups := len(d.securityGroups) > 0
 	for i, n := range f.items(p + "NetworkInterface") {
@@ -115,6 +117,25 @@ func readTemplateData(f *form) templateData {
 		readInterface(f, n, i == 0, &d)
 	}
 	return d
+}
+
+// readReserved reads where an instance is placed, and what it is bought from.
+func readReserved(f *form, p string, d *templateData) {
+	d.group = f.str(p + "Placement.GroupId")
+	d.market = f.str(p + "InstanceMarketOptions.MarketType")
+	if d.market != "" && d.market != blockMarket && d.market != interruptibleMarket {
+		f.reject(p+"InstanceMarketOptions.MarketType", d.market)
+	}
+	const key = "CapacityReservationSpecification."
+	d.reservation = f.str(p + key + "CapacityReservationTarget.CapacityReservationId")
+	preference := f.str(p + key + "CapacityReservationPreference")
+	d.closed = preference == "none"
+	switch {
+	case !slices.Contains([]string{"", "none", "open", "capacity-reservations-only"}, preference):
+		f.reject(p+key+"CapacityReservationPreference", preference)
+	case preference == "none" && d.reservation != "" && f.bad == nil:
+		f.bad = fail("InvalidParameterCombination", "A Capacity Reservation target cannot be specified with the preference none.")
+	}
 }
 
 // readMetadata checks the metadata options, which change nothing in the simulated world.

@@ -36,6 +36,7 @@ type typeInfo struct {
 
 type processorInfo struct {
 	Architectures []string `xml:"supportedArchitectures>item"`
+	Features      []string `xml:"supportedFeatures>item"`
 	ClockGHz      string   `xml:"sustainedClockSpeedInGhz,omitempty"`
 	Manufacturer  string   `xml:"manufacturer,omitempty"`
 }
@@ -189,6 +190,13 @@ func ec2Arch(arch string) string {
 	return arch
 }
 
+func features(t *catalog.Type) []string {
+	if t.NestedVirtualization {
+		return one("nested-virtualization")
+	}
+	return nil
+}
+
 // architectures are those of a type; the small ones of before 2015 run 32-bit images too.
 func architectures(t *catalog.Type) []string {
 	switch t.Name {
@@ -205,7 +213,7 @@ func describeType(t *catalog.Type) typeInfo {
 		Burstable: t.BurstablePerformance,
 		Processor: processorInfo{
 			Architectures: architectures(t), ClockGHz: thousandths(t.ClockMHz),
-			Manufacturer: properName(t.CPUManufacturer),
+			Manufacturer: properName(t.CPUManufacturer), Features: features(t),
 		},
 		VCPU: t.VCPU, MemoryMiB: t.MemoryMiB,
 		EBS:     ebsInfo{OptimizedSupport: "default", Encryption: "supported"},

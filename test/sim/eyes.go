@@ -217,9 +217,20 @@ func (e *eyes) evicted(p *pod, why cause) {
 	if p.protected(e.c.now) {
 		d.broken(&d.Protected, fmt.Sprintf("%s pod %s was evicted for %s", e.c.clock(), p.ID, why))
 	}
-	if !p.moved.IsZero() && e.c.now.Sub(p.moved) < rest && !e.tooOld(cl.DisruptionReason, cl) {
+	if !p.moved.IsZero() && e.c.now.Sub(p.moved) < rest && !e.tooOld(cl.DisruptionReason, cl) && !p.stoodInFor() {
 		d.broken(&d.MovedTwice, fmt.Sprintf("%s pod %s was moved for %s; it was moved at %s before", e.c.clock(), p.ID, why, clock(p.moved)))
 	}
+}
+
+// stoodInFor says that another pod may rest in the pod's stead: one that was made a little before because the workload grew while
+// pods of it were moved. Nothing in a cluster says which of the two came for the moved one.
+func (p *pod) stoodInFor() bool {
+	for _, q := range p.load.pods {
+		if since := p.CreateTime.Sub(q.CreateTime); q.moved.IsZero() && since >= 0 && since < time.Minute {
+			return true
+		}
+	}
+	return false
 }
 
 // bound sees a pod get its node.

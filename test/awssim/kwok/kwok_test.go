@@ -22,7 +22,7 @@ import (
 func boot() awssim.Boot {
 	return awssim.Boot{
 		InstanceID: "i-1", NodeName: "ip-10-0-32-4.ec2.internal", PrivateIP: "10.0.32.4", ProviderID: "aws:///us-east-1a/i-1",
-		Region: "us-east-1", Zone: "us-east-1a", ZoneID: "use1-az6", InstanceType: "m5.large", ImageID: "ami-1", Arch: "amd64",
+		Region: "us-east-1", Zone: "us-east-1a", ZoneID: "use1-az6", InstanceType: "m5.large", ImageID: "ami-1", Arch: "amd64", OS: "linux",
 		CapacityType: "spot", KubernetesVersion: "1.37",
 		UserData: userdata.Node{
 			Labels: map[string]string{"type": "karpenter", "kubernetes.io/arch": "a lie"},

@@ -32,7 +32,7 @@ func Node(b awssim.Boot, now time.Time) *corev1.Node {
 				{Type: corev1.NodeHostName, Address: b.NodeName},
 			},
 			NodeInfo: corev1.NodeSystemInfo{
-				Architecture: b.Arch, OperatingSystem: "linux", KubeletVersion: "v" + b.KubernetesVersion + ".0-eks-awssim",
+				Architecture: b.Arch, OperatingSystem: b.OS, KubeletVersion: "v" + b.KubernetesVersion + ".0-eks-awssim",
 				OSImage: b.ImageID, ContainerRuntimeVersion: "containerd://2.1.0", KernelVersion: "6.12.0", SystemUUID: b.InstanceID,
 			},
 		},
@@ -47,12 +47,12 @@ func labels(b awssim.Boot) map[string]string {
 	maps.Copy(out, map[string]string{
 		corev1.LabelHostname:                b.NodeName,
 		corev1.LabelArchStable:              b.Arch,
-		corev1.LabelOSStable:                "linux",
+		corev1.LabelOSStable:                b.OS,
 		corev1.LabelInstanceTypeStable:      b.InstanceType,
 		corev1.LabelTopologyZone:            b.Zone,
 		corev1.LabelTopologyRegion:          b.Region,
 		"beta.kubernetes.io/arch":           b.Arch,
-		"beta.kubernetes.io/os":             "linux",
+		"beta.kubernetes.io/os":             b.OS,
 		corev1.LabelInstanceType:            b.InstanceType,
 		corev1.LabelFailureDomainBetaZone:   b.Zone,
 		corev1.LabelFailureDomainBetaRegion: b.Region,

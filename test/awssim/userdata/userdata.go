@@ -1,5 +1,5 @@
 // Package userdata reads the user data of an instance the way the boot programs of the EKS images do: nodeadm on
-// Amazon Linux 2023, the settings of Bottlerocket, and the bootstrap script of Amazon Linux 2. The result is what a
+// Amazon Linux 2023, the settings of Bottlerocket, and the bootstrap scripts of Amazon Linux 2 and Windows. The result is what a
 // kubelet would be started with.
 //
 // It decides only what the text asks for. What a machine of some size then offers is worked out in package awssim.
@@ -27,6 +27,7 @@ const (
 	AL2          Family = "al2"
 	AL2023       Family = "al2023"
 	Bottlerocket Family = "bottlerocket"
+	Windows      Family = "windows"
 )
 
 // MaxBytes is EC2's limit for decoded user data.
@@ -81,6 +82,8 @@ func Parse(f Family, text []byte) (Node, error) {
 		n, err = parseBottlerocket(text)
 	case AL2:
 		n, err = parseAL2(text)
+	case Windows:
+		n, err = parseWindows(text)
 	default:
 		return Node{}, fmt.Errorf("image family %q has no boot program that reads user data", f)
 	}

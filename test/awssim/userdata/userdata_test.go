@@ -64,6 +64,8 @@ func TestParseUnderstandsWhatTheBootProgramsDo(t *testing.T) {
 	merged.KubeReserved = map[string]string{"cpu": "70m", "memory": "574Mi", "ephemeral-storage": "2Gi"}
 	noCIDR := want()
 	noCIDR.ServiceCIDR = ""
+	windows := noCIDR
+	windows.LocalStorageRAID0 = false
 
 	cases := map[string]struct {
 		family userdata.Family
@@ -107,6 +109,11 @@ exec > >(tee /var/log/user-data.log)
 /etc/eks/bootstrap.sh 'c1' --apiserver-endpoint 'https://c1.example' --b64-cluster-ca 'Y2E=' \
 --use-max-pods false --local-disks raid0 \
 --kubelet-extra-args '--node-labels="type=karpenter,karpenter.sh/nodepool=default" --register-with-taints="karpenter.sh/unregistered:NoExecute,team=a:NoSchedule" --max-pods=29 --kube-reserved=cpu=70m,memory=574Mi --system-reserved=memory=100Mi --eviction-hard=memory.available<5%'`)), noCIDR},
+		"the bootstrap script of Windows": {userdata.Windows, `<powershell>
+Write-Host hello
+& "$env:ProgramFiles\Amazon\EKS\Start-EKSBootstrap.ps1" -EKSClusterName 'c1' -APIServerEndpoint 'https://c1.example' -Base64ClusterCA 'Y2E=' -KubeletExtraArgs '--node-labels="type=karpenter,karpenter.sh/nodepool=default" --register-with-taints="karpenter.sh/unregistered:NoExecute,team=a:NoSchedule" --max-pods=29 --kube-reserved=cpu=70m,memory=574Mi --system-reserved=memory=100Mi --eviction-hard=memory.available<5%' -DNSClusterIP '10.100.0.10'
+</powershell>
+`, windows},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +149,8 @@ func TestParseRefusesWhatWouldKeepAKubeletFromStarting(t *testing.T) {
 		"TOML that is none":                {userdata.Bottlerocket, "[settings", "settings"},
 		"Bottlerocket without a cluster":   {userdata.Bottlerocket, "[settings.kubernetes]\nmax-pods = 3", "cluster-name"},
 		"an image without a boot program":  {"", nodeConfig, "boot program"},
+		"a parameter that Windows lacks":   {userdata.Windows, "<powershell>\n& \"C:\\Start-EKSBootstrap.ps1\" -Name c1\n</powershell>", "-Name"},
+		"Windows without a cluster":        {userdata.Windows, "<powershell>\n& \"C:\\Start-EKSBootstrap.ps1\"\n</powershell>", "cluster"},
 		"a bootstrap call that breaks off": {userdata.AL2, "#!/bin/bash\n/etc/eks/bootstrap.sh c1 --apiserver-endpoint", "--apiserver-endpoint"},
 	}
 	for name, c := range cases {
@@ -157,6 +166,7 @@ func TestParseRefusesWhatWouldKeepAKubeletFromStarting(t *testing.T) {
 func TestParseSaysSoWhenThereIsNothing(t *testing.T) {
 	for family, text := range map[userdata.Family]string{
 		userdata.AL2023: "#!/bin/bash\necho hello", userdata.AL2: "", userdata.Bottlerocket: "[settings.motd]\nx = 1",
+		userdata.Windows: "<powershell>\nWrite-Host hello\n</powershell>",
 	} {
 		if _, err := userdata.Parse(family, []byte(text)); !errors.Is(err, userdata.ErrNothing) {
 			t.Errorf("%s: %v is not ErrNothing", family, err)
@@ -169,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(multipart(part("application/node.eks.aws", nodeConfig)))
 	f.Add("[settings.kubernetes]\ncluster-name = \"x\"")
 	f.Fuzz(func(_ *testing.T, text string) {
-		for _, family := range []userdata.Family{userdata.AL2, userdata.AL2023, userdata.Bottlerocket} {
+		for _, family := range []userdata.Family{userdata.AL2, userdata.AL2023, userdata.Bottlerocket, userdata.Windows} {
 			_, _ = userdata.Parse(family, []byte(text)) // must not panic
 		}
 	})

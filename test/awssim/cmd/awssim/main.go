@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -34,6 +36,8 @@ func main() {
 type options struct {
 	listen, cluster, kubeconfig, endpoint, serviceCIDR, version, seed string
 
+	reservations []awssim.CapacityReservation
+
 	launch, join, terminate, describeLag, spotWarning time.Duration
 	limits, fake, inCluster                           bool
 }
@@ -56,6 +60,11 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.spotWarning, "spot-warning", 2*time.Minute, "from the interruption warning to the end of the instance")
 	f.BoolVar(&o.limits, "limits", false, "throttle calls like an ordinary account")
 	f.BoolVar(&o.fake, "fake-clock", false, "time stands still until POST /_sim/advance")
+	f.Func("reserve", "a capacity reservation or block as id,type,zone,count,kind; may be repeated", func(text string) error {
+		r, err := reservation(text)
+		o.reservations = append(o.reservations, r)
+		return err
+	})
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -65,10 +74,28 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
+// reservation reads id,type,zone,count,kind. A block ends a day from now.
+func reservation(text string) (awssim.CapacityReservation, error) {
+	part := strings.Split(text, ",")
+	if len(part) != 5 || part[4] != "default" && part[4] != "block" {
+		return awssim.CapacityReservation{}, fmt.Errorf("%q: want id,type,zone,count,kind, of the kind default or block", text)
+	}
+	n, err := strconv.ParseInt(part[3], 10, 64)
+	if err != nil {
+		return awssim.CapacityReservation{}, fmt.Errorf("%q: count: %w", text, err)
+	}
+	r := awssim.CapacityReservation{ID: part[0], InstanceType: part[1], Zone: part[2], Total: n, Available: n, Block: part[4] == "block"}
+	if r.Block {
+		r.End = time.Now().Add(24 * time.Hour)
+	}
+	return r, nil
+}
+
 func (o options) config() (awssim.Config, error) {
 	c := awssim.Default(o.cluster)
 	c.Endpoint, c.ServiceCIDR, c.KubernetesVersion, c.Seed = o.endpoint, o.serviceCIDR, o.version, o.seed
 	c.LaunchLatency, c.JoinLatency, c.TerminateLatency = o.launch, o.join, o.terminate
+	c.CapacityReservations = o.reservations
 	c.DescribeLag, c.SpotWarning = o.describeLag, o.spotWarning
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if o.limits {
