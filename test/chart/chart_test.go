@@ -212,7 +212,7 @@ func at(t *testing.T, v any, path ...any) any {
 
 func TestValuesReachTheObjects(t *testing.T) {
 	objects, notes, err := helm(t, `
-settings: {clusterName: prod, clusterEndpoint: "https://api", reservedENIs: 1, batchMaxDuration: 2s, preferencePolicy: Respect, minValuesPolicy: BestEffort}
+settings: {clusterName: prod, clusterEndpoint: "https://api", reservedENIs: 1, batchMaxDuration: 2s, preferencePolicy: Respect, minValuesPolicy: BestEffort, enableZonalShift: true}
 policy: {pod_rest: 5m}
 replicas: 3
 planner: {replicas: 5, resources: {requests: {cpu: 2}}, config: {sessions: {max_decides: 2}}}
@@ -248,6 +248,7 @@ etcd: {enabled: false, endpoints: ["https://etcd.example.org:2379"]}
 		"the pull secret":      {at(t, pod("actuator"), "imagePullSecrets", 0, "name"), "pull"},
 		"the role":             {at(t, objects["ServiceAccount kerf-actuator"], "metadata", "annotations", "eks.amazonaws.com/role-arn"), "arn:aws:iam::111122223333:role/kerf"},
 		"the endpoint":         {at(t, config("actuator"), "aws", "api", "endpoint"), "https://api"},
+		"zonal shifts":         {at(t, config("actuator"), "aws", "zonal_shift"), "on"},
 		"network interfaces":   {at(t, config("actuator"), "nodes", "reserved_enis"), float64(1)},
 		"an etcd of one's own": {at(t, config("actuator"), "etcd", "endpoints", 0), "https://etcd.example.org:2379"},
 		"its certificate":      {at(t, config("actuator"), "etcd", "cert_file"), "/etc/kerf/etcd-tls/tls.crt"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -162,4 +163,13 @@ func run(ctx context.Context, t *testing.T, c *harness.Cluster, args ...string) 
 	if err != nil {
 		t.Errorf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
 	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -87,7 +87,10 @@
 {{- $api := dict -}}
 {{- with $s.clusterEndpoint -}}{{- $_ := set $api "endpoint" . -}}{{- end -}}
 {{- with $s.clusterCABundle -}}{{- $_ := set $api "ca" . -}}{{- end -}}
-{{- with $api -}}{{- $_ := set $c "aws" (dict "api" .) -}}{{- end -}}
+{{- $aws := dict -}}
+{{- with $api -}}{{- $_ := set $aws "api" . -}}{{- end -}}
+{{- if $s.enableZonalShift -}}{{- $_ := set $aws "zonal_shift" "on" -}}{{- end -}}
+{{- with $aws -}}{{- $_ := set $c "aws" . -}}{{- end -}}
 {{- $nodes := dict -}}
 {{- with $s.vmMemoryOverheadPercent -}}{{- $_ := set $nodes "vm_memory_overhead_percent" . -}}{{- end -}}
 {{- with $s.reservedENIs -}}{{- $_ := set $nodes "reserved_enis" . -}}{{- end -}}
