@@ -2,8 +2,10 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -153,7 +155,7 @@ func TestInstancesGoIntoTheSubnetWithTheMostFreeAddresses(t *testing.T) {
 			return "", err
 		}
 		w.Advance(time.Minute)
-		all, err := w.Cloud.Instances(t.Context(), model.ClaimID(token))
+		all, err := w.Cloud.Instances(t.Context(), cloud.Some{Claim: model.ClaimID(token)})
 		if err != nil || len(all) != 1 {
 			t.Fatal(err, all)
 		}
@@ -206,6 +208,28 @@ func TestAdaptersAreAttachedToEachNetworkCard(t *testing.T) {
 	}
 }
 
+// keepWire writes all that is sent and answered into a new file below $KERF_WIRE, a JSON value each; nil where that is not set.
+// `make conformance` reads them.
+func keepWire(t *testing.T) func(awssim.Exchange) {
+	t.Helper()
+	dir := os.Getenv("KERF_WIRE")
+	if dir == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(dir, "*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() }) // a value that is not whole is found when it is read
+	var mu sync.Mutex
+	to := json.NewEncoder(f)
+	return func(x awssim.Exchange) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = to.Encode(x) // a call may outlive the test
+	}
+}
+
 func openWorld(t *testing.T) cloudtest.World {
 	t.Helper()
 	w, _ := openWorldWith(t, func(*awssim.Config) {})
@@ -216,6 +240,7 @@ func openWorldWith(t *testing.T, change func(*awssim.Config)) (cloudtest.World, 
 	t.Helper()
 	const cluster = "test"
 	cfg := awssim.Default(cluster)
+	cfg.Record = keepWire(t)
 	change(&cfg)
 	clock := awssim.NewFakeClock(time.Now())
 	cfg.Clock = clock
@@ -236,7 +261,7 @@ func openWorldWith(t *testing.T, change func(*awssim.Config)) (cloudtest.World, 
 	}
 	discovery := []cloud.SelectorTerm{{Tags: model.Labels{{Key: "karpenter.sh/discovery", Value: cluster}}}}
 	return cloudtest.World{
-		Cloud: c, Classes: classes, Market: market, Queue: queue,
+		Cloud: c, Classes: classes, Market: market, Queue: queue, Checks: c.(cloud.Checks),
 		Spec: cloud.ClassSpec{
 			Name: "default", Role: "KerfNodeRole-" + cluster, SubnetTerms: discovery, SecurityGroupTerms: discovery,
 			ImageTerms: []cloud.ImageTerm{{Alias: "al2023@latest"}}, AMIFamily: "AL2023",
@@ -245,8 +270,16 @@ func openWorldWith(t *testing.T, change func(*awssim.Config)) (cloudtest.World, 
 		Exhaust: func(o model.RankedOffering) {
 			server.SetStock(awssim.Pool{InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: o.CapacityType.String()}, 0)
 		},
+		Limit: func(o model.RankedOffering, n int) {
+			server.SetStock(awssim.Pool{InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: o.CapacityType.String()}, int64(n))
+		},
 		Send: func(body string) {
 			if err := server.SendRaw(body); err != nil {
+				t.Error(err)
+			}
+		},
+		Impair: func(id string, host bool) {
+			if err := server.Impair(id, host); err != nil {
 				t.Error(err)
 			}
 		},

@@ -30,6 +30,7 @@ func openRoles(t *testing.T) *roles {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
 	cfg := awssim.Default("test")
+	cfg.Record = keepWire(t)
 	cfg.Roles = append(cfg.Roles, "Other")
 	server, err := awssim.Start("127.0.0.1:0", cfg)
 	if err != nil {
@@ -86,6 +87,20 @@ func (r *roles) profiles() (out []string) {
 	return out
 }
 
+// tags are those of a profile.
+func (r *roles) tags(profile string) map[string]string {
+	r.t.Helper()
+	got, err := r.iam.GetInstanceProfile(r.t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: &profile})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, tag := range got.InstanceProfile.Tags {
+		out[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return out
+}
+
 func (r *roles) sweep(unused time.Duration) {
 	r.t.Helper()
 	if _, err := r.classes.Sweep(r.t.Context(), unused); err != nil {
@@ -99,7 +114,10 @@ func TestAChangedRoleNeverTouchesTheProfileInUse(t *testing.T) {
 	r := openRoles(t)
 	class := r.resolve("KerfNodeRole-test")
 	first := class.InstanceProfile
-	instance, err := r.cloud.Launch(t.Context(), cloud.Request{
+	if got := r.tags(first); got["kubernetes.io/cluster/test"] != "owned" || got["karpenter.k8s.aws/ec2nodeclass"] != "default" {
+		t.Errorf("the profile's tags are %v", got)
+	}
+	instances, err := r.cloud.Launch(t.Context(), cloud.Request{
 		Claim: "default-1", Token: "t", NodePool: "default", Class: class, Spec: r.spec,
 		Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}},
 	})
@@ -130,7 +148,7 @@ func TestAChangedRoleNeverTouchesTheProfileInUse(t *testing.T) {
 	if got := r.profiles(); !slices.Equal(got, both) {
 		t.Fatalf("swept while an instance runs: %v", got)
 	}
-	if err := r.cloud.Terminate(t.Context(), instance.ID); err != nil {
+	if err := r.cloud.Terminate(t.Context(), instances[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	r.sweep(time.Hour)

@@ -3,8 +3,8 @@
 // that a test can kill and restart any of them. Kerf's services reach it as the users that they are in production, with
 // the rights of deploy/rbac/rbac.yaml and no others.
 //
-// It must never know Kerf: nothing here decides what a node or a claim is. Start reading at Start; a test package takes a
-// Shared cluster, waits with Eventually, and makes its own namespace.
+// Of Kerf it knows the users and their rights alone, and must never know what a node or a claim is for. Start reading
+// at Start; a test package takes a Shared cluster, waits with Eventually, and makes its own namespace.
 package harness
 
 import (

@@ -53,6 +53,8 @@ type Options struct {
 	Standby bool
 	// LeaseTTL is the actuators' etcd.lease_ttl; "" leaves it out.
 	LeaseTTL string
+	// Reserved is the account's capacity reservations and blocks, each as awssim's flag -reserve has it.
+	Reserved []string
 	// Scraped has Services serve metrics, under Karpenter's names too. Else they measure nothing.
 	Scraped bool
 	// Examples is a folder under deploy/examples, whose config files lie below the stack's own settings; "" is none.
@@ -204,12 +206,15 @@ func (s *Stack) startAWS(ctx context.Context) error {
 	if s.opts.Plain {
 		delays = s.opts.Delays
 	}
-	err := s.run(sim, s.Bin(sim), []string{
+	args := []string{
 		"-listen", address(s.ports.sim), "-cluster", clusterName, "-kubeconfig", s.Cluster.Kubeconfig(harness.Admin),
 		"-seed", fmt.Sprint(s.opts.Seed), "-launch-latency", delays.Launch.String(), "-join-latency", delays.Join.String(),
 		"-terminate-latency", delays.Terminate.String(),
-	}, nil)
-	if err != nil {
+	}
+	for _, r := range s.opts.Reserved {
+		args = append(args, "-reserve", r)
+	}
+	if err := s.run(sim, s.Bin(sim), args, nil); err != nil {
 		return err
 	}
 	if err := s.await(ctx, sim, s.Sim.ready); err != nil {

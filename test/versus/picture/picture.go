@@ -115,7 +115,7 @@ func (p *picture) head() {
 	p.text(right, 56, fmt.Sprintf(`text-anchor="end" fill="%s"`, dim), "a line for each seed")
 }
 
-// rows are what is drawn of each column.
+// row is what is drawn of each column.
 type row struct {
 	title string
 	of    func(h *history.History, from, at float64) float64
