@@ -10,6 +10,8 @@ export PATH := $(BIN):$(PATH)
 
 # The workspace's modules, as ./services/planner and so on. "work" names all their packages to go itself.
 MODULES  := $(shell awk '$$1 ~ /^\.\//{print $$1}' go.work)
+# Modules outside the workspace, each with dependencies that the others shall not have.
+OUTSIDE  := ./test/differential ./test/versus ./test/chart ./tools/images
 PATTERNS := $(addsuffix /...,$(MODULES))
 PROGRAMS := $(patsubst %/,./%,$(dir $(wildcard services/*/cmd/*/main.go)))
 
@@ -74,11 +76,11 @@ demo: controlplane ## Play the whole story on this machine (ARGS="-keep" leaves 
 
 .PHONY: check
 check: ## All that needs no control plane: contract, format, vet, lint, unit tests (minutes)
-	$(call steps,tools proto generated format vet lint arch unit)
+	$(call steps,tools modules proto generated format vet lint arch unit)
 
 .PHONY: test
 test: ## All that CI runs: check, race tests, each module alone, the real scheduler, the demo, the control plane's tests
-	$(call steps,tools controlplane observers proto generated format vet lint arch race standalone differential mutations demo e2e)
+	$(call steps,tools modules controlplane observers proto generated format vet lint arch race standalone differential mutations demo e2e)
 
 .PHONY: fmt
 fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return) and the protos
@@ -94,6 +96,12 @@ generate: $(BIN)/.tools ## Generate Go from proto/, and CRDs and the config refe
 
 ##@ Parts of check and test
 
+.PHONY: modules
+modules: ## Check that each module's go.mod says all that it needs when the workspace is off (seconds; standalone builds them)
+	@for module in $(MODULES) $(OUTSIDE); do \
+		(cd $$module && GOWORK=off go list -test -deps ./... > /dev/null) || { echo "run GOWORK=off go mod tidy in $$module"; exit 1; }; \
+	done
+
 .PHONY: proto
 proto: $(BIN)/.tools ## Lint and format-check the contract, and compare it with the last release
 	buf lint
@@ -108,7 +116,7 @@ generated: $(BIN)/.tools ## Check that the committed generated code is what `mak
 		tar --null --ignore-failed-read -T - -cf - 2> /dev/null | tar -xf - -C "$$fresh"; \
 	git -C "$$fresh" init -q; git -C "$$fresh" add -A; ln -s $(BIN) "$$fresh/bin"; \
 	$(MAKE) -C "$$fresh" generate > /dev/null; \
-	git -C "$$fresh" add -AN . ':!bin'; \
+	git -C "$$fresh" add -AN .; \
 	git -C "$$fresh" diff --exit-code || { echo "generated files are stale: run make generate"; exit 1; }
 
 .PHONY: format
@@ -121,7 +129,7 @@ vet: ## go vet over the workspace
 
 .PHONY: lint
 lint: $(BIN)/.golangci ## golangci-lint over the workspace
-	golangci-lint run --timeout 15m $(PATTERNS)
+	golangci-lint run --allow-parallel-runners --timeout 15m $(PATTERNS)
 
 .PHONY: arch
 arch: ## The shape: import bans, no clock in what decides, one home for each rule, sizes, words, package docs
@@ -165,6 +173,16 @@ differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-s
 	@# plane, and like Kerf, so that what those have compiled is not compiled again.
 	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
 	@$(BIN)/differential -seeds $(or $(SEEDS),300) $(ARGS)
+
+.PHONY: conformance
+conformance: ## Hold the AWS adapter and the simulated AWS against moto and AWS's own service models (needs python3 and PyPI)
+	@go build -o $(BIN)/conformance ./test/conformance
+	@$(BIN)/conformance
+
+.PHONY: hunt
+hunt: ## Hold plans for random clusters that were never drawn before against the real kube-scheduler (T=60m; keeps what fails in bin/hunt/)
+	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
+	@$(BIN)/differential -hunt $(or $(T),60m) -show 20 -keep $(BIN)/hunt $(ARGS)
 
 .PHONY: mutations
 mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each
@@ -242,5 +260,5 @@ clean: ## Remove bin/; the control plane in .cache/ stays
 	rm -rf bin
 
 .PHONY: distclean
-distclean: clean ## Remove the control plane too
+distclean: clean ## Remove the control plane too, and what else is kept
 	rm -rf .cache

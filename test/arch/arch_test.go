@@ -157,6 +157,9 @@ func TestTheRulesBite(t *testing.T) {
 		"a word in a word is no word":              {"words", "services/planner/fit/a.go", doc + "var staffing, desktop int", ""},
 		"a package without a doc comment is found": {"package doc", "test/x/a.go", "package x", "test/x"},
 		"tests alone need no doc comment":          {"package doc", "test/x/a_test.go", "package x", ""},
+		"a doc comment without a start is found":   {"package doc", "test/x/a.go", "// Package x is.\npackage x", "where to start"},
+		"a doc comment with one is right":          {"package doc", "test/x/a.go", "// Package x is. Start reading at X.\npackage x", ""},
+		"a command starts at main":                 {"package doc", "test/x/a.go", "// Command x does.\npackage main", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ type variable struct{ name, text string }
 // variables are those that users may want to set, in order.
 func variables() []variable {
 	return []variable{
-		{"GOMEMLIMIT", "How much memory Go may use, such as `900MiB`: garbage is collected more often near it. Set it to the container's limit, or a little below. The planner takes snapshots of at most a quarter of it."},
+		{"GOMEMLIMIT", "How much memory Go may use, such as `900MiB`: garbage is collected more often near it. Set it to the container's limit, as `deploy` does, or to nine tenths of it. The planner takes snapshots of at most a quarter of it."},
 		{"GOGC", "How much garbage there may be before it is collected, as a percentage of what is in use; where it is not set 25, and 50 once more than 96 MiB are in use, and not Go's 100."},
 		{"GOMAXPROCS", "How many processors are used; Go takes it from the container's CPU limit."},
 		{"KUBECONFIG", "Where the cluster is, where `kubeconfig` is left out; before the pod that the service runs in."},
@@ -92,7 +92,7 @@ func sections() []section {
 		{"Every service", "services/internal/boot", "ServiceConfig", "These fields are in each service's file. Limits hold one by one and in sum: what is " +
 			"beyond is refused with\nRESOURCE_EXHAUSTED, in words that name the field, and the service goes on."},
 		{"Planner", "services/planner", "Config", "All may be left out. It listens on 127.0.0.1:7400."},
-		{"Watcher", "services/watcher", "Config", "`cluster`, `planner` and `actuator` must be set. It listens on 127.0.0.1:7600."},
+		{"Watcher", "services/watcher", "Config", "`cluster`, `planner` and `actuator` must be set. Without `listen` it listens on a\nfree port of loopback; 7600 is usual."},
 		{"Actuator", "services/actuator", "Config", "`cluster` and `etcd` must be set. It listens on 127.0.0.1:7500."},
 		{"kerf up", "services/kerf/internal/up", "Config", "One file with the sections `planner`, `watcher` and `actuator`, each with the fields " +
 			"above. What they leave open is filled in: each\nservice listens on its usual loopback address (7400, 7600, 7500), the watcher finds the two others there, watcher and actuator " +

@@ -64,10 +64,16 @@ func tighten(name string, source []byte) ([]byte, error) {
 	lines := bytes.SplitAfter(source, []byte("\n"))
 	var blank []int
 	ast.Inspect(tree, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok {
-			for i := fset.Position(r.Pos()).Line - 2; i > 0 && len(bytes.TrimSpace(lines[i])) == 0; i-- {
-				blank = append(blank, i)
-			}
+		r, ok := n.(*ast.ReturnStmt)
+		if !ok {
+			return true
+		}
+		at := fset.Position(r.Pos())
+		if len(bytes.TrimSpace(lines[at.Line-1][:at.Column-1])) > 0 {
+			return true // the return of a function on one line; the blank line stands between functions
+		}
+		for i := at.Line - 2; i > 0 && len(bytes.TrimSpace(lines[i])) == 0; i-- {
+			blank = append(blank, i)
 		}
 		return true
 	})
