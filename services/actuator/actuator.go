@@ -27,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/kube"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/actuator/internal/measure"
+	"github.com/kerf-dev/kerf/services/actuator/internal/peer"
 	"github.com/kerf-dev/kerf/services/actuator/internal/server"
 	"github.com/kerf-dev/kerf/services/actuator/internal/sqs"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
@@ -208,7 +209,7 @@ func (r *runner) openStore(ctx context.Context) error {
 	r.store, err = etcd.Open(ctx, etcd.Config{
 		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Username: c.Username, Password: password,
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
-		Log: r.svc.Log,
+		Died: peer.Died, Log: r.svc.Log,
 	})
 	return err
 }

@@ -80,7 +80,8 @@ type EtcdConfig struct {
 	Prefix string `json:"prefix"`
 	// RequestTimeout bounds each request; zero is 5s.
 	RequestTimeout boot.Duration `json:"request_timeout"`
-	// LeaseTTL is how long a leader that died without a word is waited for; zero is 4s, the least is 1s.
+	// LeaseTTL is how long a silent leader is waited for, as one whose machine is gone; zero is 4s, the least is 1s. Where the leader's
+	// process dies, one that stands by takes over at once.
 	LeaseTTL boot.Duration `json:"lease_ttl"`
 }
 

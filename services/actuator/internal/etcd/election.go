@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// retryPause is between two candidacies after the store was not there.
+	// retryPause is between two candidacies after the store was not there, and between two looks at who leads.
 	retryPause   = time.Second
 	resignTries  = 3
 	electionPath = "election"
@@ -34,10 +35,8 @@ func (s *Store) Campaign(ctx context.Context, candidate string) (store.Term, err
 		if failures == 0 && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "no leader can be elected; trying again until it answers", "store", s.at, "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if s.pause(ctx); ctx.Err() != nil {
 			return store.Term{}, ctx.Err()
-		case <-time.After(retryPause):
 		}
 	}
 }
@@ -79,6 +78,11 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 	defer stop()
 
 	e := concurrency.NewElection(session, s.prefix+electionPath)
+	if s.died != nil {
+		waiting, done := context.WithCancel(ctx)
+		defer done()
+		go s.succeed(waiting, candidate)
+	}
 	if err := e.Campaign(ctx, candidate); err != nil {
 		return store.Term{}, fmt.Errorf("campaign: %w", err)
 	}
@@ -116,6 +120,44 @@ func (s *Store) confirm(ctx context.Context, session *concurrency.Session, e *co
 	}
 }
 
+// succeed ends the leases of leaders that have died, while a candidate waits in line, until ctx ends.
+func (s *Store) succeed(ctx context.Context, candidate string) {
+	for ; ctx.Err() == nil; s.pause(ctx) {
+		leader, revision, err := s.leader(ctx)
+		if err != nil || leader == nil || string(leader.Value) == candidate {
+			continue
+		}
+		s.outlive(ctx, leader, revision)
+	}
+}
+
+// outlive returns once a leader no longer leads. The fence keeps what it does from then on out of the store, should it live after all.
+func (s *Store) outlive(ctx context.Context, leader *mvccpb.KeyValue, revision int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes := s.client.Watch(ctx, string(leader.Key), clientv3.WithRev(revision+1), clientv3.WithFilterPut())
+	go func() {
+		<-changes
+		cancel()
+	}()
+	if !s.died(ctx, string(leader.Value)) {
+		return
+	}
+	s.log.WarnContext(ctx, "the leader has died; its lease is ended", "leader", string(leader.Value))
+	revoking, stop := context.WithTimeout(ctx, s.timeout)
+	defer stop()
+	if _, err := s.client.Revoke(revoking, clientv3.LeaseID(leader.Lease)); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "the lease of a leader that has died ends by itself", "leader", string(leader.Value), "within", s.ttl, "error", err)
+	}
+}
+
+func (s *Store) pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(retryPause):
+	}
+}
+
 // giveUp revokes the lease, and with it the key, whatever the client still remembers of it.
 func (s *Store) giveUp(ctx context.Context, session *concurrency.Session) error {
 	session.Orphan()
@@ -136,16 +178,25 @@ func (s *Store) giveUp(ctx context.Context, session *concurrency.Session) error 
 
 // Leader returns what the present leader campaigned with.
 func (s *Store) Leader(ctx context.Context) (string, error) {
+	leader, _, err := s.leader(ctx)
+	if err != nil || leader == nil {
+		return "", err
+	}
+	return string(leader.Value), nil
+}
+
+// leader returns the leader's key, nil for none, and the revision at which it was read.
+func (s *Store) leader(ctx context.Context) (*mvccpb.KeyValue, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	r, err := s.client.Get(ctx, s.prefix+electionPath+"/", clientv3.WithFirstCreate()...)
 	if err != nil {
-		return "", fmt.Errorf("read the leader: %w", err)
+		return nil, 0, fmt.Errorf("read the leader: %w", err)
 	}
 	if len(r.Kvs) == 0 {
-		return "", nil
+		return nil, 0, nil
 	}
-	return string(r.Kvs[0].Value), nil
+	return r.Kvs[0], r.Header.Revision, nil
 }
 
 // doneContext makes a context of a channel that is closed.

@@ -59,8 +59,11 @@ type Config struct {
 	Cluster string
 	// RequestTimeout bounds each request; 0 means DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// LeaseTTL is how long a leader that died is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
+	// LeaseTTL is how long a silent leader is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
 	LeaseTTL time.Duration
+	// Died returns true once the process that campaigned by a name has certainly died, and false when ctx ends. Its lease is ended
+	// then rather than waited for. Nil waits.
+	Died func(ctx context.Context, candidate string) bool
 	// Log tells why no one leads while etcd is not there; nil logs nothing.
 	Log *slog.Logger
 }
@@ -73,6 +76,7 @@ type Store struct {
 	prefix  string // "/kerf/<cluster>/"
 	timeout time.Duration
 	ttl     time.Duration
+	died    func(ctx context.Context, candidate string) bool
 	// kept are the claims that Prepare has read; nil for none.
 	kept atomic.Pointer[kept]
 }
@@ -116,6 +120,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		client: client, at: at, log: c.Log, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
+		died: c.Died,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

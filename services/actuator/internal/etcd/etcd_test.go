@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/kerf-dev/kerf/services/actuator/embedded"
+	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
 )
 
@@ -87,6 +88,57 @@ func TestLeaseThatEndsIsNoticed(t *testing.T) {
 	defer cancel()
 	if _, err := s.Campaign(ctx, "a"); err != nil {
 		t.Fatalf("campaign again: %v", err)
+	}
+}
+
+func TestALeaderThatHasDiedIsNotWaitedFor(t *testing.T) {
+	e := start(t)
+	open := func(died func(context.Context, string) bool) *Store {
+		s, err := Open(t.Context(), Config{Endpoints: []string{e}, Cluster: "c", LeaseTTL: 10 * time.Minute, Died: died})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	first, err := open(nil).Campaign(t.Context(), "a:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, asked := make(chan struct{}), make(chan string, 8)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	won := make(chan store.Term, 1)
+	go func() {
+		term, err := open(func(ctx context.Context, candidate string) bool {
+			asked <- candidate
+			select {
+			case <-dead:
+				return candidate == "a:1"
+			case <-ctx.Done():
+				return false
+			}
+		}).Campaign(ctx, "b:1")
+		if err == nil {
+			won <- term
+		}
+	}()
+	if candidate := <-asked; candidate != "a:1" {
+		t.Errorf("it was asked whether %s has died", candidate)
+	}
+	select {
+	case <-won:
+		t.Fatal("b leads while a lives")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(dead)
+	select {
+	case term := <-won:
+		if term.Fence.Revision <= first.Fence.Revision {
+			t.Errorf("fence %d after %d does not grow", term.Fence.Revision, first.Fence.Revision)
+		}
+	case <-ctx.Done():
+		t.Fatal("a's lease is waited for though a has died")
 	}
 }
 
