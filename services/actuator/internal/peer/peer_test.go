@@ -3,43 +3,48 @@ package peer
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-func listen(t *testing.T, address string) (net.Listener, <-chan net.Conn) {
+// process listens until it is ended, and counts how often it is dialled.
+func process(t *testing.T) (address string, dialled *atomic.Int64, end func()) {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	accepted := make(chan net.Conn, 8)
+	end = func() { _ = l.Close() }
+	t.Cleanup(end)
+	dialled = &atomic.Int64{}
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			accepted <- c
+			dialled.Add(1)
+			_ = c.Close()
 		}
 	}()
-	return l, accepted
-}
-
-func watch(ctx context.Context, address string) <-chan bool {
-	died := make(chan bool, 1)
-	go func() { died <- Died(ctx, address) }()
-	return died
+	return l.Addr().String(), dialled, end
 }
 
 func TestAProcessThatIsGoneHasDied(t *testing.T) {
-	l, accepted := listen(t, "127.0.0.1:0")
-	died := watch(t.Context(), l.Addr().String())
-	c := <-accepted
-	_ = l.Close()
-	_ = c.Close()
+	address, dialled, end := process(t)
+	died := make(chan bool, 1)
+	go func() { died <- Died(t.Context(), address) }()
+	for dialled.Load() < 2 {
+		<-time.After(time.Millisecond)
+	}
+	select {
+	case <-died:
+		t.Fatal("a process that listens has died")
+	default:
+	}
+	end()
 	select {
 	case is := <-died:
 		if !is {
@@ -50,26 +55,11 @@ func TestAProcessThatIsGoneHasDied(t *testing.T) {
 	}
 }
 
-func TestAProcessThatEndsConnectionsLives(t *testing.T) {
-	l, accepted := listen(t, "127.0.0.1:0")
-	ctx, cancel := context.WithCancel(t.Context())
-	died := watch(ctx, l.Addr().String())
-	for range 3 {
-		_ = (<-accepted).Close()
-	}
-	<-accepted
-	cancel()
-	if <-died {
-		t.Error("a process that listens has died")
-	}
-}
-
 // A network policy may refuse each connection to a process that lives.
 func TestAProcessThatWasNeverReachedHasNotDied(t *testing.T) {
-	l, _ := listen(t, "127.0.0.1:0")
-	address := l.Addr().String()
-	_ = l.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	address, _, end := process(t)
+	end()
+	ctx, cancel := context.WithTimeout(t.Context(), (sure+2)*every)
 	defer cancel()
 	if Died(ctx, address) {
 		t.Error("a process that was never reached has died")
