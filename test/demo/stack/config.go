@@ -82,9 +82,13 @@ func (s *Stack) watcherConfig(port int) object {
 	if s.opts.Standby {
 		actuators = append(actuators, address(s.ports.actuatorStandby))
 	}
+	target := address(s.ports.planner)
+	if s.opts.Between != nil {
+		target = s.opts.Between(target)
+	}
 	return object{
 		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
-		"planner":  object{"target": address(s.ports.planner)},
+		"planner":  object{"target": target},
 		"actuator": object{"addresses": actuators},
 	}
 }

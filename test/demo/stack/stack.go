@@ -63,6 +63,8 @@ type Options struct {
 	Programs map[string]string
 	// CRDs is the folder of the definitions that are applied first; "" is deploy/crds.
 	CRDs string
+	// Between, if set, gives the address at which watchers reach the planner whose own it is told.
+	Between func(planner string) string
 	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
