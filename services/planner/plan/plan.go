@@ -257,6 +257,7 @@ func (c *cycle) makeUncertain(places []pack.Assignment) {
 }
 
 func (c *cycle) findDisruptions() {
+	topology.DoubtEnding(c.tally, c.view)
 	bought := make([]int, len(c.Pools))
 	for _, b := range c.bought {
 		bought[b.Best().Pool.Index]++

@@ -54,7 +54,7 @@ type step struct {
 	// n is how many pods were added; the form before a site was narrowed.
 	n int32
 	// daemon pods are the node's own. Uncertain ones may be there or not: they count only where more is worse.
-	daemon, uncertain bool
+	daemon, uncertain, ending bool
 	// before are the epochs before there was a claim, or before it was narrowed.
 	before epochs
 }
@@ -217,7 +217,7 @@ func (t *Tally) change(s step) {
 	if s.site.claim && !s.daemon {
 		s.site.pods = append(s.site.pods, podCount{s.class, s.n})
 	}
-	t.domains.count(s.class, s.site, s.n, countMode{uncertain: s.uncertain})
+	t.domains.count(s.class, s.site, s.n, countMode{ending: s.ending, uncertain: s.uncertain})
 }
 
 // Freeze remembers that a pod of the class was placed on a site by AllowsReal, and is counted there: no later claim may open
@@ -271,6 +271,23 @@ func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), uncertain: true})
 }
 
+// DoubtEnding lets no pod that goes somewhere from then on rely on bound pods that are ending: those that come later, once a
+// node is drained, come when these have gone.
+func DoubtEnding(t *Tally, v *view.View) {
+	if len(t.nodes.r.Counters) == 0 {
+		return
+	}
+	for i, h := range v.Hosts {
+		for _, p := range h.Pods {
+			if v.Pods[p].Terminating && !h.Leaving { // on those that leave they are uncertain as it is
+				c := v.Pods[p].Class
+				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: -1, ending: true})
+				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: 1, ending: true, uncertain: true})
+			}
+		}
+	}
+}
+
 // Mark marks the present state.
 func (t *Tally) Mark() Mark { return Mark(len(t.journal)) }
 
@@ -288,7 +305,7 @@ func (t *Tally) Revert(m Mark) {
 func (t *Tally) undo(s step) {
 	switch s.kind {
 	case stepAdd:
-		t.domains.count(s.class, s.site, -s.n, countMode{uncertain: s.uncertain})
+		t.domains.count(s.class, s.site, -s.n, countMode{ending: s.ending, uncertain: s.uncertain})
 		if s.site.claim && !s.daemon {
 			s.site.pods = s.site.pods[:len(s.site.pods)-1]
 		}
