@@ -151,8 +151,8 @@ race: ## The unit tests under the race detector
 	@# detector (runtime.(*timer).maybeRunChan, unlockAndRun): tests of bubbles run on one thread, where that can't be.
 	@# Races are found by what happens before what, so none is missed for it.
 	@bubbles=$$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' work | awk '/testing\/synctest/{print $$1}'); \
-	go test -short $(RACE) -cpu 1 $$bubbles; \
-	go test -short $(RACE) $$(go list work | grep -vxF "$$bubbles")
+	go test -short -timeout 30m $(RACE) -cpu 1 $$bubbles; \
+	go test -short -timeout 30m $(RACE) $$(go list work | grep -vxF "$$bubbles")
 
 .PHONY: standalone
 standalone: ## Build each module with the workspace off, as images and outside users do
