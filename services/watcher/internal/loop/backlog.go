@@ -10,10 +10,11 @@ type backlog struct {
 	pending map[string]bool // pods that a plan should find a place for
 	unseen  map[string]bool // pods that the scheduler has not looked at
 	claims  map[string]bool // claims that may have to be disrupted
+	asking  map[string]bool // static pools and capacity buffers, which get nodes without a pod
 }
 
 func newBacklog() backlog {
-	return backlog{pending: map[string]bool{}, unseen: map[string]bool{}, claims: map[string]bool{}}
+	return backlog{pending: map[string]bool{}, unseen: map[string]bool{}, claims: map[string]bool{}, asking: map[string]bool{}}
 }
 
 // follow takes a delta, and returns how many pods have become pending, and how many have come: those that the scheduler has
@@ -30,20 +31,16 @@ func (b backlog) follow(d snapshot.Delta) (fresh, arrived int) {
 			} else if !waits {
 				delete(b.pending, o.ID)
 			}
-			if unseen {
-				b.unseen[o.ID] = true
-			} else {
-				delete(b.unseen, o.ID)
-			}
+			set(b.unseen, o.ID, unseen)
 			if !known && (unseen || b.pending[o.ID]) {
 				arrived++
 			}
 		case *clusterpb.Claim:
-			if ended(m) {
-				delete(b.claims, o.ID)
-			} else {
-				b.claims[o.ID] = true
-			}
+			set(b.claims, o.ID, !ended(m))
+		case *clusterpb.NodePool:
+			set(b.asking, poolPrefix+o.ID, m.Replicas != nil)
+		case *clusterpb.CapacityBuffer:
+			set(b.asking, o.ID, true)
 		}
 	}
 	for _, k := range d.Removed {
@@ -53,6 +50,10 @@ func (b backlog) follow(d snapshot.Delta) (fresh, arrived int) {
 			delete(b.unseen, k.ID)
 		case snapshot.Claim:
 			delete(b.claims, k.ID)
+		case snapshot.NodePool:
+			delete(b.asking, poolPrefix+k.ID)
+		case snapshot.CapacityBuffer:
+			delete(b.asking, k.ID)
 		default: // nothing else makes work
 		}
 	}
@@ -61,7 +62,18 @@ func (b backlog) follow(d snapshot.Delta) (fresh, arrived int) {
 
 func (b backlog) waiting() bool { return len(b.pending) > 0 }
 
-func (b backlog) work() bool { return len(b.pending)+len(b.claims) > 0 }
+func (b backlog) work() bool { return len(b.pending)+len(b.claims)+len(b.asking) > 0 }
+
+// poolPrefix tells pools from capacity buffers, which have a namespace.
+const poolPrefix = "pool "
+
+func set(of map[string]bool, id string, in bool) {
+	if in {
+		of[id] = true
+	} else {
+		delete(of, id)
+	}
+}
 
 // waits says whether a plan should find a place for the pod: not for those for which preemption frees capacity, and not for
 // those that come with a node of their own accord.

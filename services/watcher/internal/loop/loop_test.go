@@ -16,6 +16,8 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 func sortedPods(pods map[string]*clusterpb.Pod) []string { return slices.Sorted(maps.Keys(pods)) }
@@ -213,6 +215,37 @@ func TestWithNothingToDoThereIsNoPlan(t *testing.T) {
 			t.Errorf("%d plans for an empty cluster", n)
 		}
 	})
+}
+
+func TestAStaticPoolOrABufferAloneIsPlannedFor(t *testing.T) {
+	pool := func(replicas *int64) snapshot.Object {
+		return wire.Object(snapshot.NodePool, "fixed", &clusterpb.NodePool{Name: "fixed", Replicas: replicas})
+	}
+	buffer := wire.Object(snapshot.CapacityBuffer, "shop/room", &clusterpb.CapacityBuffer{Id: "shop/room"})
+	for name, tc := range map[string]struct {
+		object snapshot.Object
+		want   []string
+	}{
+		"a static pool":    {pool(new(int64(2))), []string{"1s", "1m1s"}},
+		"a buffer":         {buffer, []string{"1s", "1m1s"}},
+		"a pool like most": {pool(nil), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.cluster <- snapshot.Batch{Events: []snapshot.Event{snapshot.Put(time.Now(), tc.object)}}
+				w.after(90 * time.Second)
+				if diff := cmp.Diff(tc.want, w.sweeps()); diff != "" {
+					t.Errorf("sweeps (-want +got):\n%s", diff)
+				}
+				w.cluster <- snapshot.Batch{Events: []snapshot.Event{snapshot.Delete(time.Now(), tc.object.Kind, tc.object.ID)}}
+				w.after(time.Hour)
+				if diff := cmp.Diff(tc.want, w.sweeps()); diff != "" {
+					t.Errorf("sweeps once it is gone (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestOneSpanPerBatch(t *testing.T) {
