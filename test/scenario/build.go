@@ -99,6 +99,7 @@ func (b *builder) policy(s *statement) error {
 		"pod-rest":                      func() { p.PodRest = s.since() },
 		"trials":                        func() { p.DisruptionTrials = new(int64(s.count(1, 1<<31))) },
 		"repair":                        func() { b.repair(s) },
+		"schedulers":                    func() { p.SchedulerNames = strings.Split(s.name, ",") },
 		"resume-after":                  func() { b.in.ResumeAfter = model.ClaimID(s.name) },
 		"exclude":                       func() { b.in.Exclude = append(b.in.Exclude, model.ClaimID(s.name)) },
 	}

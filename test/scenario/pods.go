@@ -17,7 +17,7 @@ func (s *statement) podClass(namespace, name string) model.PodClass {
 	requests := sortAmounts(append(s.resources(), model.Amount{Resource: model.Pods, Value: 1}))
 	c := model.PodClass{
 		Namespace: namespace, Labels: s.labels("labels"), Requests: requests, NodeSelector: s.labels("select"),
-		Tolerations: s.tolerations("tolerate"), SchedulerName: "default-scheduler", Priority: int32(s.number("priority", 0)),
+		Tolerations: s.tolerations("tolerate"), SchedulerName: s.text("scheduler", model.DefaultScheduler), Priority: int32(s.number("priority", 0)),
 		Preempts: s.is("preempts"), Unsupported: s.text("unsupported", ""),
 	}
 	s.owner(&c, name)

@@ -96,7 +96,7 @@ func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 		Preferences: model.PreferencePolicy(optionalEnum(r, "preferences", p.GetPreferences(), clusterpb.PreferencePolicy_name)),
 		MinValues:   model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterpb.MinValuesPolicy_name)),
 		Payback:     r.duration("payback", p.GetPayback()), PodRest: r.duration("pod_rest", p.GetPodRest()),
-		Repair: r.repair(p.GetRepair()),
+		Repair: r.repair(p.GetRepair()), SchedulerNames: r.strings("scheduler_names", p.GetSchedulerNames()),
 	}
 	if p == nil {
 		return out
@@ -180,7 +180,7 @@ func writePolicy(p model.Policy) *clusterpb.Policy {
 		Work: p.Work, GapTarget: p.GapTarget,
 
 		EvictionPriceMicroUsd: p.EvictionPrice, Payback: span(p.Payback), PodRest: span(p.PodRest),
-		DisruptionTrials: p.DisruptionTrials, Repair: writeRepair(p.Repair),
+		DisruptionTrials: p.DisruptionTrials, Repair: writeRepair(p.Repair), SchedulerNames: p.SchedulerNames,
 	}
 	if n := p.MaxOfferingsPerClaim; n != nil {
 		out.MaxOfferingsPerClaim = new(clamp(*n))

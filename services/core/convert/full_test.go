@@ -69,6 +69,7 @@ func full() model.Input {
 			Repair: model.RepairPolicy{
 				Off: true, MaxUnhealthyPercent: 30, Conditions: []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: time.Hour}},
 			},
+			SchedulerNames: []string{"default-scheduler", "volcano"},
 		},
 		Kinds: []model.DecisionKind{model.KindProvision, model.KindDisrupt},
 		Now:   at(4),

@@ -69,7 +69,12 @@ type Policy struct {
 	DisruptionTrials *int64
 	// Repair says when nodes are unhealthy.
 	Repair RepairPolicy
+	// SchedulerNames are the schedulers whose pods are planned for; none means DefaultScheduler alone.
+	SchedulerNames []string
 }
+
+// DefaultScheduler is the scheduler of pods that name none.
+const DefaultScheduler = "default-scheduler"
 
 // What a Policy means where it does not say.
 const (

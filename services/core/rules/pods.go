@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -20,6 +22,20 @@ func Protected(p *model.Pod, now time.Time) (model.Reason, time.Time) {
 		Code: model.CodePodDoNotDisrupt, Subject: "pod/" + string(p.ID),
 		Message: fmt.Sprintf("pod %s is annotated %s", p.ID, labels.DoNotDisrupt), Remedy: "remove the annotation from the pod",
 	}, p.DoNotDisruptUntil
+}
+
+// Unsupported is why the pods of a class are not planned for; "" where they are. Where a pod of another scheduler will run is not for
+// Kerf to say, as that may have rules of its own.
+func Unsupported(c *model.PodClass, p *model.Policy) string {
+	name := cmp.Or(c.SchedulerName, model.DefaultScheduler)
+	switch {
+	case c.Unsupported != "" || c.Daemon || c.Mirror:
+		return c.Unsupported
+	case len(p.SchedulerNames) == 0 && name == model.DefaultScheduler || slices.Contains(p.SchedulerNames, name):
+		return ""
+	default:
+		return fmt.Sprintf("spec.schedulerName: %s is not among the schedulers of the policy (scheduler_names)", name)
+	}
 }
 
 // Owner is what makes a pod again when it is gone; pods in the place of others are known by it, because their names differ.

@@ -8,7 +8,9 @@ package policy
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +62,9 @@ type Config struct {
 	DisruptionTrials *int64 `json:"disruption_trials"`
 	// Repair says when nodes are unhealthy; left out, what AWS says of its nodes.
 	Repair *Repair `json:"repair"`
+	// SchedulerNames are the schedulers whose pods are planned for, by spec.schedulerName; left out, "default-scheduler" alone. Pods of
+	// others stay pending, and are not moved.
+	SchedulerNames []string `json:"scheduler_names"`
 }
 
 // Read reads a policy from YAML or JSON. Unknown and repeated fields, and a second document, are errors.
@@ -109,7 +114,7 @@ func (c Config) Validate() error {
 			"%d is too small: want 1 or more pods; leave it out for no cap", *n))
 	}
 	_, wrong := Spread("default_spread", c.DefaultSpread)
-	errs = append(errs, c.checkPreferences(), known("min_values", c.MinValues, minValues()), c.checkDisruption(), wrong)
+	errs = append(errs, c.checkPreferences(), known("min_values", c.MinValues, minValues()), c.checkDisruption(), c.checkSchedulers(), wrong)
 	return errors.Join(errs...)
 }
 
@@ -146,6 +151,19 @@ func (c Config) checkDisruption() error {
 	return errors.Join(errs...)
 }
 
+func (c Config) checkSchedulers() error {
+	for i, name := range c.SchedulerNames {
+		at := fmt.Sprintf("scheduler_names[%d]", i)
+		switch {
+		case name == "" || strings.ContainsAny(name, "* ,"):
+			return config.Errorf(at, `%q is no scheduler's name: want what pods have in spec.schedulerName, such as "default-scheduler"`, name)
+		case slices.Contains(c.SchedulerNames[:i], name):
+			return config.Errorf(at, "%s is there twice", name)
+		}
+	}
+	return nil
+}
+
 // Proto is the policy as a planner reads it. The config has been checked.
 func (c Config) Proto() *clusterpb.Policy {
 	spread, _ := Spread("", c.DefaultSpread) // checked
@@ -165,6 +183,7 @@ func (c Config) Proto() *clusterpb.Policy {
 		PodRest:                        span(c.PodRest),
 		DisruptionTrials:               c.DisruptionTrials,
 		Repair:                         c.Repair.proto(),
+		SchedulerNames:                 slices.Sorted(slices.Values(c.SchedulerNames)),
 	}
 }
 

@@ -62,7 +62,7 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 			{"type": "example.com/DiskFull", "status": "True", "after": "1h"}]}, "default_spread": [
 			{"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
 			{"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
-			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]}`,
+			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}], "scheduler_names": ["volcano", "default-scheduler"]}`,
 			&clusterpb.Policy{
 				PerNodeOverheadMicroUsdPerHour: new(int64(12500000)), MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: new(int32(200)),
 				Preferences: priced, PreferencePriceMicroUsdPerHour: new(int64(1)), MinValues: best,
@@ -72,6 +72,7 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 					{Type: "Ready", Status: "Unknown", After: durationpb.New(5 * time.Minute)},
 					{Type: "example.com/DiskFull", Status: "True", After: durationpb.New(time.Hour)},
 				}},
+				SchedulerNames: []string{"default-scheduler", "volcano"},
 				DefaultSpread: []*clusterpb.TopologySpread{
 					{TopologyKey: "kubernetes.io/hostname", MaxSkew: 3},
 					{
@@ -150,6 +151,8 @@ func TestPolicyRefuses(t *testing.T) {
 		"a rest in the past":                 {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
 		"a rest that is longer than records": {`{"pod_rest": "6h1m"}`, "policy.pod_rest: 6h1m0s is longer than it is remembered which pods were moved: want \"6h\" at most"},
 		"fewer than no trials":               {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets"},
+		"a pattern of schedulers":            {`{"scheduler_names": ["*"]}`, `policy.scheduler_names[0]: "*" is no scheduler's name`},
+		"a scheduler twice":                  {`{"scheduler_names": ["a", "a"]}`, "policy.scheduler_names[1]: a is there twice"},
 		"repair of nothing":                  {`{"repair": {"conditions": [{"status": "False", "after": "1m"}]}}`, "policy.repair.conditions[0].type: required"},
 		"repair of no condition":             {`{"repair": {"conditions": [{"type": "a b", "status": "False", "after": "1m"}]}}`, `policy.repair.conditions[0].type: "a b" is not a condition's type`},
 		"repair of an odd status":            {`{"repair": {"conditions": [{"type": "Ready", "status": "no", "after": "1m"}]}}`, `policy.repair.conditions[0].status: "no" is unknown: want "True", "False" or "Unknown"`},

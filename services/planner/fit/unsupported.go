@@ -2,6 +2,7 @@ package fit
 
 import (
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -10,12 +11,13 @@ import (
 func Unsupported(w *view.World) []model.Reason {
 	out := make([]model.Reason, len(w.Classes))
 	for i, c := range w.Classes {
-		if c.Unsupported == "" {
+		why := rules.Unsupported(c.PodClass, &w.Policy)
+		if why == "" {
 			continue
 		}
 		out[i] = model.Reason{
 			Code: model.CodeUnsupported, Subject: "podclass/" + string(c.ID),
-			Message: "Kerf does not plan for this pod: " + c.Unsupported,
+			Message: "Kerf does not plan for this pod: " + why,
 		}
 	}
 	return out

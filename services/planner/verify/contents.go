@@ -156,7 +156,7 @@ func (c *contents) reasons(subject string, p model.PendingPod) {
 	}
 	pod := c.f.Cluster.Pods[p.Pod]
 	ofPod := p.Reason.Code == model.CodeUnsupported && strings.HasPrefix(p.Reason.Subject, "pod/") // it may be the pools' too
-	if ofPod && pod != nil && c.f.Cluster.Class(pod).Unsupported == "" {
+	if ofPod && pod != nil && c.f.Unsupported(c.f.Cluster.Class(pod)) == "" {
 		c.r.Fail(subject, "nothing of it is unsupported, and the plan says that something is: %s", p.Reason.Message)
 	}
 	for _, miss := range p.Pools {

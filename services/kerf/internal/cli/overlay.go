@@ -18,6 +18,7 @@ func fieldOf() map[string]string {
 		"preferences": "preferences", "min-values": "min_values", "default-spread": "default_spread", "work": "work",
 		"gap-target": "gap_target", "max-pods-of-workload-per-node": "max_pods_of_workload_per_node",
 		"per-node-overhead": "per_node_overhead_micro_usd_per_hour", "min-saving": "min_saving_micro_usd_per_hour",
+		"scheduler-names": "scheduler_names",
 	}
 }
 

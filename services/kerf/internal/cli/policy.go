@@ -29,6 +29,7 @@ type policyFlags struct {
 	podsPerNode   int32
 	overhead      moneyFlag
 	minSaving     moneyFlag
+	schedulers    []string
 	file          string
 
 	flags *pflag.FlagSet
@@ -46,6 +47,7 @@ func addPolicy(c *cobra.Command) *policyFlags {
 	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win; left out, 0.001")
 	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags override it")
 	f.Var(&p.minSaving, "min-saving", "what a consolidation must save at least, in `dollars` an hour")
+	f.StringSliceVar(&p.schedulers, "scheduler-names", nil, "the `schedulers` whose pods are planned for; left out, default-scheduler alone")
 	complete(c, "preferences", policy.PreferenceWords)
 	complete(c, "min-values", policy.MinValuesWords)
 	return p
@@ -58,6 +60,7 @@ func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
 		Work: given(p.flags, "work", &p.work), GapTarget: given(p.flags, "gap-target", &p.gapTarget),
 		MaxPodsOfWorkloadPerNode: given(p.flags, "max-pods-of-workload-per-node", &p.podsPerNode),
 		PerNodeOverhead:          given(p.flags, "per-node-overhead", &p.overhead.Dollars), MinSaving: &p.minSaving.Dollars,
+		SchedulerNames: p.schedulers,
 	}
 	var wrong *config.FieldError
 	if err := config.Check(said); errors.As(err, &wrong) {

@@ -129,6 +129,9 @@ func (e *Encoder) structure(v reflect.Value) {
 			n--
 		}
 	}
+	if v.Type() == reflect.TypeFor[model.Policy]() && v.FieldByName("SchedulerNames").IsZero() {
+		n-- // it is the last, and what follows a policy in an input has no letters where names have them
+	}
 	for i := range n {
 		e.Encode(v.Field(i))
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
@@ -31,6 +32,9 @@ func New(in *model.Input, p *model.Plan) *Facts {
 func (f *Facts) Asked(kind model.DecisionKind) bool {
 	return len(f.Input.Kinds) == 0 || slices.Contains(f.Input.Kinds, kind)
 }
+
+// Unsupported is why the pods of a class are not planned for; "" where they are.
+func (f *Facts) Unsupported(c *model.PodClass) string { return rules.Unsupported(c, &f.Input.Policy) }
 
 // Virtual says whether a pod is a capacity buffer's, which no controller ever creates.
 func Virtual(id model.PodID) bool {

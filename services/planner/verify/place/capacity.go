@@ -45,9 +45,9 @@ func (c *Check) together(p *Place, arriving []*model.Pod) {
 // mayRun checks one pod of a class: no plan may place pods that Kerf does not plan for, and labels and taints must be right.
 func (c *Check) mayRun(p *Place, pod *model.Pod) {
 	class := c.f.Cluster.Class(pod)
-	switch {
-	case class.Unsupported != "":
-		c.r.Fail(p.subject, "pod %s is sent there, but %s", pod.ID, class.Unsupported)
+	switch why := c.f.Unsupported(class); {
+	case why != "":
+		c.r.Fail(p.subject, "pod %s is sent there, but %s", pod.ID, why)
 	case class.Daemon || class.Mirror:
 		c.r.Fail(p.subject, "pod %s is sent there, but pods of its kind are not scheduled", pod.ID)
 	}

@@ -1024,9 +1024,12 @@ type Policy struct {
 	// How many sets of nodes a plan tries to remove at most, 0 or more. Absent: as many as the number of nodes warrants.
 	DisruptionTrials *int64 `protobuf:"varint,14,opt,name=disruption_trials,json=disruptionTrials,proto3,oneof" json:"disruption_trials,omitempty"`
 	// When nodes count as unhealthy. Absent: the defaults.
-	Repair        *RepairPolicy `protobuf:"bytes,15,opt,name=repair,proto3" json:"repair,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Repair *RepairPolicy `protobuf:"bytes,15,opt,name=repair,proto3" json:"repair,omitempty"`
+	// The schedulers whose pods nodes are bought for, by spec.schedulerName. Pods of others are left alone: they stay pending, and
+	// nothing moves them. None: "default-scheduler" alone.
+	SchedulerNames []string `protobuf:"bytes,16,rep,name=scheduler_names,json=schedulerNames,proto3" json:"scheduler_names,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -1160,6 +1163,13 @@ func (x *Policy) GetDisruptionTrials() int64 {
 func (x *Policy) GetRepair() *RepairPolicy {
 	if x != nil {
 		return x.Repair
+	}
+	return nil
+}
+
+func (x *Policy) GetSchedulerNames() []string {
+	if x != nil {
+		return x.SchedulerNames
 	}
 	return nil
 }
@@ -1387,7 +1397,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12;\n" +
 	"\bupserted\x18\x03 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bupserted\x128\n" +
-	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xff\b\n" +
+	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xa8\t\n" +
 	"\x06Policy\x12Q\n" +
 	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03H\x00R\x1eperNodeOverheadMicroUsdPerHour\x88\x01\x01\x12?\n" +
 	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x12:\n" +
@@ -1406,7 +1416,8 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\apayback\x18\f \x01(\v2\x19.google.protobuf.DurationR\apayback\x124\n" +
 	"\bpod_rest\x18\r \x01(\v2\x19.google.protobuf.DurationR\apodRest\x120\n" +
 	"\x11disruption_trials\x18\x0e \x01(\x03H\aR\x10disruptionTrials\x88\x01\x01\x12;\n" +
-	"\x06repair\x18\x0f \x01(\v2#.kerf.cluster.v1alpha1.RepairPolicyR\x06repairB'\n" +
+	"\x06repair\x18\x0f \x01(\v2#.kerf.cluster.v1alpha1.RepairPolicyR\x06repair\x12'\n" +
+	"\x0fscheduler_names\x18\x10 \x03(\tR\x0eschedulerNamesB'\n" +
 	"%_per_node_overhead_micro_usd_per_hourB\x1a\n" +
 	"\x18_max_offerings_per_claimB&\n" +
 	"$_preference_price_micro_usd_per_hourB\a\n" +
