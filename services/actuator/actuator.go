@@ -117,10 +117,6 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 	if err != nil {
 		return nil, err
 	}
-	name := cfg.Advertise
-	if name == "" {
-		name = r.svc.Addr().String()
-	}
 	var nominator cluster.Nominator
 	if cfg.Nominations != settingOff {
 		nominator = r.kube.Nominator()
@@ -130,7 +126,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		replicas = r.kube.Replicas()
 	}
 	return loop.New(loop.Config{
-		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: m.Store(r.store), Election: r.store, Measure: m,
+		Cluster: cfg.Cluster, Region: aws.region, Name: r.name(), Store: m.Store(r.store), Election: r.store, Measure: m,
 		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter), Queue: m.Queue(aws.queue), Checks: m.Checks(aws.adapter), Shifts: m.Shifts(aws.shifts),
 		Kube: m.Cluster(r.kube), Fallback: aws.known,
 		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
@@ -140,6 +136,14 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 		DrainRebalanced:       cfg.Disruption.RebalanceRecommendations == settingDrain,
 	})
+}
+
+// name is what it campaigns by: where the leader is reached.
+func (r *runner) name() string {
+	if r.cfg.Advertise != "" {
+		return r.cfg.Advertise
+	}
+	return r.svc.Addr().String()
 }
 
 // settings are those of the class and of the configuration together.
@@ -209,7 +213,7 @@ func (r *runner) openStore(ctx context.Context) error {
 	r.store, err = etcd.Open(ctx, etcd.Config{
 		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Username: c.Username, Password: password,
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
-		Died: peer.Died, Log: r.svc.Log,
+		Died: peer.Watch(r.name()), Log: r.svc.Log,
 	})
 	return err
 }

@@ -314,6 +314,9 @@ func (s *Stack) serve() {
 	s.Actuator = actuatorpb.NewActuatorServiceClient(s.conns[actuator])
 }
 
+// Store is the address of Kerf's etcd.
+func (s *Stack) Store() string { return address(s.ports.etcd) }
+
 // Conn is the connection to one of the services.
 func (s *Stack) Conn(service string) *grpc.ClientConn { return s.conns[service] }
 

@@ -8,18 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
@@ -37,8 +35,9 @@ const (
 	sizeSettled = 20.0
 	burstPods   = 2000
 	// atOnce is how many claims the second step launches at once, of a cluster that is large enough.
-	atOnce   = 2000
-	dieLimit = 2 * time.Minute
+	atOnce      = 2000
+	dieLimit    = 2 * time.Minute
+	dialTimeout = 5 * time.Second
 )
 
 // size grows a cluster in three steps. For the second the pods all wait, because the pool may not grow, until it may: then
@@ -197,14 +196,14 @@ func (s *Stage) countClaims(ctx context.Context) error {
 
 // dieEach kills one service after the other, makes a pod at the same moment, and waits for its claim.
 func (s *Stage) dieEach(ctx context.Context) error {
-	client, err := s.Side.Cluster.Dynamic(harness.Admin)
+	stored, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Side.Stack.Store()}, DialTimeout: dialTimeout, Logger: zap.NewNop()})
 	if err != nil {
 		return err
 	}
-	claims := client.Resource(schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"})
+	defer stored.Close() //nolint:errcheck // it was only read
 	for i, name := range stack.Services() {
 		s.mark("death of the " + name)
-		took, err := s.die(ctx, claims, name, load.Rare(i))
+		took, err := s.die(ctx, stored, name, load.Rare(i))
 		if err != nil {
 			return fmt.Errorf("after the death of the %s: %w", name, err)
 		}
@@ -216,17 +215,11 @@ func (s *Stage) dieEach(ctx context.Context) error {
 	return nil
 }
 
-// die kills a service, and waits for a claim of an instance type that nothing else has.
-func (s *Stage) die(ctx context.Context, claims dynamic.ResourceInterface, name, instanceType string) (float64, error) {
-	list, err := claims.List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return 0, err
-	}
-	seen, err := claims.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
-	if err != nil {
-		return 0, err
-	}
-	defer seen.Stop()
+// die kills a service, and waits until the store has a claim of an instance type that nothing else has.
+func (s *Stage) die(ctx context.Context, stored *clientv3.Client, name, instanceType string) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seen := stored.Watch(ctx, "/kerf/", clientv3.WithPrefix(), clientv3.WithFilterDelete())
 	if err := s.Side.Stack.Kill(name); err != nil {
 		return 0, err
 	}
@@ -246,19 +239,15 @@ func (s *Stage) die(ctx context.Context, claims dynamic.ResourceInterface, name,
 			return 0, ctx.Err()
 		case <-limit:
 			return 0, fmt.Errorf("no claim for a new pod after %s", dieLimit)
-		case e, ok := <-seen.ResultChan():
-			if !ok {
-				return 0, errors.New("the watch of claims has ended")
+		case r, ok := <-seen:
+			if err := r.Err(); !ok || err != nil {
+				return 0, errors.Join(errors.New("the watch of the store has ended"), err)
 			}
-			if claim, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Deleted && names(claim, instanceType) {
-				return time.Since(began).Seconds(), nil
+			for _, e := range r.Events {
+				if bytes.Contains(e.Kv.Key, []byte("/claims/")) && bytes.Contains(e.Kv.Value, []byte(instanceType)) {
+					return time.Since(began).Seconds(), nil
+				}
 			}
 		}
 	}
-}
-
-// names says whether an object has a word in it.
-func names(o *unstructured.Unstructured, word string) bool {
-	text, err := o.MarshalJSON()
-	return err == nil && strings.Contains(string(text), `"`+word+`"`)
 }

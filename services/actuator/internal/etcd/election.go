@@ -81,7 +81,7 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 	if s.died != nil {
 		waiting, done := context.WithCancel(ctx)
 		defer done()
-		go s.succeed(waiting, candidate)
+		go s.succeed(waiting, candidate, session.Lease())
 	}
 	if err := e.Campaign(ctx, candidate); err != nil {
 		return store.Term{}, fmt.Errorf("campaign: %w", err)
@@ -120,18 +120,23 @@ func (s *Store) confirm(ctx context.Context, session *concurrency.Session, e *co
 	}
 }
 
-// succeed ends the leases of leaders that have died, while a candidate waits in line, until ctx ends.
-func (s *Store) succeed(ctx context.Context, candidate string) {
-	for ; ctx.Err() == nil; s.pause(ctx) {
+// succeed ends the leases of leaders that have died, while a candidate with a lease of its own waits in line, until ctx ends. A
+// leader of the candidate's own name has died, too, where the candidate is new: its process has started again.
+func (s *Store) succeed(ctx context.Context, candidate string, own clientv3.LeaseID) {
+	for isNew := !s.campaigned.Swap(true); ctx.Err() == nil; isNew = false {
 		leader, revision, err := s.leader(ctx)
-		if err != nil || leader == nil || string(leader.Value) == candidate {
-			continue
+		switch {
+		case err != nil || leader == nil || leader.Lease == int64(own):
+		case string(leader.Value) != candidate:
+			s.outlive(ctx, leader, revision)
+		case isNew:
+			s.end(ctx, leader)
 		}
-		s.outlive(ctx, leader, revision)
+		s.pause(ctx)
 	}
 }
 
-// outlive returns once a leader no longer leads. The fence keeps what it does from then on out of the store, should it live after all.
+// outlive returns once a leader no longer leads.
 func (s *Store) outlive(ctx context.Context, leader *mvccpb.KeyValue, revision int64) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,9 +145,13 @@ func (s *Store) outlive(ctx context.Context, leader *mvccpb.KeyValue, revision i
 		<-changes
 		cancel()
 	}()
-	if !s.died(ctx, string(leader.Value)) {
-		return
+	if s.died(ctx, string(leader.Value)) {
+		s.end(ctx, leader)
 	}
+}
+
+// end ends the lease of a leader that has died. The fence keeps what it does from then on out of the store, should it live after all.
+func (s *Store) end(ctx context.Context, leader *mvccpb.KeyValue) {
 	s.log.WarnContext(ctx, "the leader has died; its lease is ended", "leader", string(leader.Value))
 	revoking, stop := context.WithTimeout(ctx, s.timeout)
 	defer stop()

@@ -62,7 +62,8 @@ type Config struct {
 	// LeaseTTL is how long a silent leader is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
 	LeaseTTL time.Duration
 	// Died returns true once the process that campaigned by a name has certainly died, and false when ctx ends. Its lease is ended
-	// then rather than waited for. Nil waits.
+	// then rather than waited for, and so is that of a leader whose name a process that has just started campaigns by: no two have the
+	// same. Nil waits for leases.
 	Died func(ctx context.Context, candidate string) bool
 	// Log tells why no one leads while etcd is not there; nil logs nothing.
 	Log *slog.Logger
@@ -77,6 +78,8 @@ type Store struct {
 	timeout time.Duration
 	ttl     time.Duration
 	died    func(ctx context.Context, candidate string) bool
+	// campaigned says that a candidate of this process has begun to wait in line.
+	campaigned atomic.Bool
 	// kept are the claims that Prepare has read; nil for none.
 	kept atomic.Pointer[kept]
 }

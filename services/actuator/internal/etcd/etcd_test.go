@@ -142,6 +142,36 @@ func TestALeaderThatHasDiedIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAProcessThatHasStartedAgainDoesNotWaitForItself(t *testing.T) {
+	e := start(t)
+	open := func() *Store {
+		s, err := Open(t.Context(), Config{
+			Endpoints: []string{e}, Cluster: "c", LeaseTTL: 10 * time.Minute,
+			Died: func(ctx context.Context, _ string) bool { <-ctx.Done(); return false },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	former, again := open(), open()
+	if _, err := former.Campaign(t.Context(), "a:1"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := again.Campaign(ctx, "a:1"); err != nil {
+		t.Fatalf("it waits for its own former lease: %v", err)
+	}
+	// Only the first time: two that have one name by mistake must not take the lead from each other for ever.
+	short, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if _, err := former.Campaign(short, "a:1"); err == nil {
+		t.Error("two that have one name take the lead from each other")
+	}
+}
+
 func TestWaitingCandidateSurvivesTheEndOfItsLease(t *testing.T) {
 	e := start(t)
 	a, b := connect(t, e, "c"), connect(t, e, "c")

@@ -75,3 +75,13 @@ func TestAnAddressThatIsNoneIsNoDeath(t *testing.T) {
 		}
 	})
 }
+
+func TestAProcessThatListensEverywhereHasNoName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"10.0.0.7:7500": true, "[fd00::7]:7500": true, "kerf-actuator-0.kerf:7500": true, ":7500": false, "[::]:7500": false, "0.0.0.0:7500": false, "a": false, "": false,
+	} {
+		if got := Watch(name) != nil; got != want {
+			t.Errorf("Watch(%q) is there: %t, want %t", name, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
@@ -110,7 +112,7 @@ func (s *Server) finish(ctx context.Context, method string, start time.Time, err
 	if p, ok := err.(*panicError); ok { //nolint:errorlint // made by recovered, never wrapped
 		attrs = append(attrs, slog.String(telemetry.KeyStack, string(p.stack)))
 	}
-	s.log.LogAttrs(ctx, levelOf(code), "call failed", attrs...)
+	s.log.LogAttrs(ctx, levelOf(code, err), "call failed", attrs...)
 }
 
 // codeOf is the code that the library will send for err.
@@ -121,7 +123,10 @@ func codeOf(err error) codes.Code {
 	return status.FromContextError(err).Code()
 }
 
-func levelOf(code codes.Code) slog.Level {
+func levelOf(code codes.Code, err error) slog.Level {
+	if e := (*rpcerr.Error)(nil); errors.As(err, &e) && e.Reason == rpcerr.ReasonNotLeader {
+		return slog.LevelDebug // the client looks for the leader, and asks each replica several times a second while there is none
+	}
 	switch code {
 	case codes.Canceled:
 		return slog.LevelDebug // the client went away; it knows
