@@ -215,7 +215,8 @@ func (s *Stage) dieEach(ctx context.Context) error {
 	return nil
 }
 
-// die kills a service, and waits until the store has a claim of an instance type that nothing else has.
+// die kills a service, and waits until the store has a claim that names a pod which was made at that moment, for an instance type
+// of which no node has capacity left.
 func (s *Stage) die(ctx context.Context, stored *clientv3.Client, name, instanceType string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -244,7 +245,7 @@ func (s *Stage) die(ctx context.Context, stored *clientv3.Client, name, instance
 				return 0, errors.Join(errors.New("the watch of the store has ended"), err)
 			}
 			for _, e := range r.Events {
-				if bytes.Contains(e.Kv.Key, []byte("/claims/")) && bytes.Contains(e.Kv.Value, []byte(instanceType)) {
+				if bytes.Contains(e.Kv.Key, []byte("/claims/")) && bytes.Contains(e.Kv.Value, []byte(pod.Name)) {
 					return time.Since(began).Seconds(), nil
 				}
 			}
