@@ -18,6 +18,9 @@ type round struct {
 	// undecided says that pods go to where several outcomes are possible that matter to them, and each of them is right. A
 	// node that is decided is better: others that count such pods count them in each outcome.
 	undecided bool
+	// jointly says that what is open of several nodes is judged together; open are these nodes, for the pod whose turn it is.
+	jointly bool
+	open    []*topology.Site
 }
 
 // repair is the second pass; on says which claim was bought for each pod. What replay leaves unplaced goes one pod at a time
@@ -41,17 +44,35 @@ func (a *attempt) repair(on map[int]*purchase.NewClaim) {
 func (a *attempt) placeLeft() {
 	t := a.s.tally
 	rounds := []round{
-		{allows: t.Allows}, {allows: t.AllowsReal, actual: true}, {allows: t.AllowsEither, actual: true, undecided: true},
+		{allows: t.Allows},
+		{allows: t.AllowsReal, actual: true},
+		{allows: t.AllowsEither, actual: true, undecided: true},
+		{actual: true, jointly: true},
+		{actual: true, undecided: true, jointly: true},
 	}
 	for i := 0; i < len(rounds) && len(a.unplaced) > 0; i++ {
 		r := &rounds[i]
 		if r.actual {
 			a.countClaims()
 		}
-		if a.placeRound(r) && r.undecided {
+		if r.jointly {
+			r.allows = func(c *view.Class, s *topology.Site) bool { return topology.AllowsInEach(t, c, s, r.open) }
+		}
+		if a.placeRound(r) && (r.undecided || r.jointly) {
 			i = -1 // there are more pods now that others may be with
 		}
 	}
+}
+
+// openTo are the nodes, claims of this plan and hosts in flight, of which something is open that matters to a class.
+func (a *attempt) openTo(c *view.Class) []*topology.Site {
+	sites := make([]*topology.Site, 0, len(a.claims))
+	for _, b := range a.claims {
+		if b.Site != nil {
+			sites = append(sites, b.Site)
+		}
+	}
+	return topology.Open(a.s.tally, c, sites)
 }
 
 // placeRound places what is left as long as there is progress, and says whether there was any.
@@ -136,6 +157,11 @@ func (a *attempt) countClaims() {
 }
 
 func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
+	if r.jointly {
+		if r.open = a.openTo(c); len(r.open) == 0 {
+			return 0
+		}
+	}
 	hosts := hostOrder(a.s.v, a.s.matcher, c, a.usable)
 	if !r.actual && a.s.sharesClaims(c) {
 		hosts = a.s.hostsForAll(c, hosts, len(pods)) // all of them must be on one node; a new one may hold them
@@ -143,6 +169,9 @@ func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
 	for n, p := range pods {
 		if a.s.Stopped() || !a.placeAnywhere(c, p, hosts, r) {
 			return n
+		}
+		if r.jointly {
+			r.open = a.openTo(c) // the pod may have decided one
 		}
 	}
 	return len(pods)
@@ -227,6 +256,9 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 		b.CountLargest(a.s.limits)
 	}
 	b.Settled = b.Settled || r.undecided
+	for _, x := range a.claims {
+		x.Settled = x.Settled || r.jointly
+	}
 	a.s.replaceDevices(b)
 	a.s.takeDevices(b, c)
 	if a.hasPodRules(c) || b.Site != nil {

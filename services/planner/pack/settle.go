@@ -1,5 +1,7 @@
 package pack
 
+import "github.com/kerf-dev/kerf/services/planner/topology"
+
 // mostSettles bounds how often pods that lose their places get others: those may cost others theirs.
 const mostSettles = 3
 
@@ -41,7 +43,7 @@ func (a *attempt) stays(x Assignment) bool {
 		return true
 	}
 	site := a.s.siteOf(x)
-	if !t.AllowsEither(c, site) {
+	if !t.AllowsEither(c, site) && !topology.AllowsInEach(t, c, site, a.openTo(c)) {
 		return false
 	}
 	if !t.Allows(c, site) {

@@ -29,7 +29,7 @@ type Site struct {
 	form int32
 	// host is the domain of the hostname.
 	host int32
-	// claim says that it is a claim of this plan; pods are those on it.
+	// claim says that it is a claim of this plan, or a host that can be narrowed as they can; pods are those on it.
 	claim bool
 	pods  []podCount
 	opens bool
@@ -38,8 +38,9 @@ type Site struct {
 }
 
 type podCount struct {
-	class *view.Class
-	n     int32
+	class     *view.Class
+	n         int32
+	uncertain bool
 }
 
 // shape is a node as far as rules can see it: values of some labels, and taints if any rule looks at them.

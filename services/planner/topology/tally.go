@@ -36,8 +36,12 @@ type Tally struct {
 	nodes   *nodeForms
 	domains *domainCounts
 	hosts   []*Site
-	frozen  []frozenRule
-	journal []step
+	// inFlight are the hosts that have not joined and may turn out in several ways; they can be narrowed as claims can.
+	inFlight []*Site
+	// outcomes remembers outcomesOf.
+	outcomes map[outcomesKey][]int32
+	frozen   []frozenRule
+	journal  []step
 }
 
 // frozenRule is a counter of spread, and how many pods its emptiest domain must have for a pod that was placed.
@@ -73,7 +77,7 @@ const (
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
 func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
-		nodes: newNodeForms(r),
+		nodes: newNodeForms(r), outcomes: make(map[outcomesKey][]int32),
 	}
 	t.domains = &domainCounts{
 		nodes: t.nodes, counts: make([]count, len(r.Counters)), regions: make([]region, len(r.Universes)),
@@ -81,7 +85,11 @@ func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 		surely: func(form, counter int32) int32 { return surelyStarts(t, form, counter) },
 	}
 	for i, h := range v.Hosts {
-		t.hosts = append(t.hosts, t.nodes.hostSite(h))
+		s := t.nodes.hostSite(h)
+		if s.claim = h.Node == nil && !h.Leaving && len(t.nodes.forms[s.form].shapes) > 1; s.claim {
+			t.inFlight = append(t.inFlight, s)
+		}
+		t.hosts = append(t.hosts, s)
 		t.countBound(v, i, skip, 1)
 	}
 	v.Follow(t)
@@ -179,20 +187,23 @@ func (t *Tally) Drop(s *Site) {
 
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
 func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
-	f := t.nodes.form(pin, places...)
-	if f == s.form {
-		return
+	if f := t.nodes.form(pin, places...); f != s.form {
+		become(t, s, f)
 	}
+}
+
+// become narrows a claim, or a host in flight, to a form.
+func become(t *Tally, s *Site, f int32) {
 	pods := slices.Clone(s.pods)
 	for _, p := range pods {
-		t.Add(p.class, s, -int(p.n))
+		t.change(step{kind: stepAdd, site: s, class: p.class, n: -p.n, uncertain: p.uncertain})
 	}
 	t.countDaemons(s, -1)
 	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form, before: t.domains.now})
 	t.changeForm(s, f)
 	t.countDaemons(s, 1)
 	for _, p := range pods {
-		t.Add(p.class, s, int(p.n))
+		t.change(step{kind: stepAdd, site: s, class: p.class, n: p.n, uncertain: p.uncertain})
 	}
 }
 
@@ -215,7 +226,7 @@ func (t *Tally) Add(c *view.Class, s *Site, n int) {
 func (t *Tally) change(s step) {
 	t.journal = append(t.journal, s)
 	if s.site.claim && !s.daemon {
-		s.site.pods = append(s.site.pods, podCount{s.class, s.n})
+		s.site.pods = append(s.site.pods, podCount{s.class, s.n, s.uncertain})
 	}
 	t.domains.count(s.class, s.site, s.n, countMode{ending: s.ending, uncertain: s.uncertain})
 }

@@ -222,7 +222,7 @@ func (c *claims) requests(subject string, claim *model.NodeClaim) {
 	}
 	maps.DeleteFunc(want, func(_ model.Resource, n int64) bool { return n == 0 })
 	if !maps.Equal(got, want) {
-		c.r.Fail(subject, "it says that its pods and DaemonSets ask for %v, they ask for %v", claim.Requests, place.Amounts(want))
+		c.r.Fail(subject, "it says that its pods and DaemonSets ask for %v, they ask for %v", claim.Requests, facts.Amounts(want))
 	}
 }
 

@@ -78,6 +78,22 @@ func ascending[V any, K cmp.Ordered](r *facts.Report, list string, values []V, k
 	}
 }
 
+// turns checks that each turn to be bound is there once, and that buffers get what real pods leave.
+func (c *contents) turns() {
+	placed := c.f.InTurn()
+	for i, pl := range placed {
+		if pl.Order != int32(i) {
+			c.r.Fail("placement of pod "+string(pl.Pod), "its turn is %d; every turn from 0 to %d must be there once", pl.Order, len(placed)-1)
+			break
+		}
+	}
+	for i := 1; i < len(placed); i++ {
+		if facts.Virtual(placed[i-1].Pod) && !facts.Virtual(placed[i].Pod) {
+			c.r.Fail("placement of pod "+string(placed[i].Pod), "its turn is after that of %s, which is only a buffer's", placed[i-1].Pod)
+		}
+	}
+}
+
 // kinds checks that nothing is in the plan that was not asked for.
 func (c *contents) kinds() {
 	p := c.f.Plan

@@ -127,11 +127,19 @@ func TestPodsThatSpread(t *testing.T) {
 		},
 		"spread: a claim whose zone is open may be in either": {
 			func() *scene {
-				s := newScene("r-1a")
+				s := newScene("r-1a", "r-1b")
 				s.class("even", even(zone))
 				s.claim("c-1", "r-1b")
 				return spreadOver(s, "r-1a", "c-1", "r-1a")
 			}, func(s *scene) { s.offer("c-1", "r-1a", "r-1b") }, "placement of pod shop/even-1",
+		},
+		"spread: a claim opens a zone, or there is none to spread over": {
+			func() *scene {
+				s := newScene("r-1a")
+				s.class("even", even(zone))
+				s.claim("c-1", "r-1a", "r-1b")
+				return spreadOver(s, "r-1a", "c-1", "r-1a")
+			}, func(s *scene) { s.send("even-1", "r-1a") }, "placement of pod shop/even-1",
 		},
 		"spread: a claim for other pods opens a zone": {
 			func() *scene {

@@ -51,6 +51,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 	for _, rule := range []func(){
 		said.header,         // the plan is about this input
 		said.order,          // every list is sorted and names nothing twice
+		said.turns,          // and pods are bound one after the other
 		said.kinds,          // nothing that was not asked for
 		said.podsOnce,       // each pod has one answer, and none that needs one is left out
 		bought.all,          // new claims can be launched, as anything that they list

@@ -5,6 +5,7 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -35,6 +36,13 @@ func (f *Facts) Asked(kind model.DecisionKind) bool {
 
 // Unsupported is why the pods of a class are not planned for; "" where they are.
 func (f *Facts) Unsupported(c *model.PodClass) string { return rules.Unsupported(c, &f.Input.Policy) }
+
+// InTurn are the placements in the order in which the plan binds the pods.
+func (f *Facts) InTurn() []model.Placement {
+	placed := slices.Clone(f.Plan.Placements)
+	slices.SortStableFunc(placed, func(a, b model.Placement) int { return cmp.Compare(a.Order, b.Order) })
+	return placed
+}
 
 // Virtual says whether a pod is a capacity buffer's, which no controller ever creates.
 func Virtual(id model.PodID) bool {

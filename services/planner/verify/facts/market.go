@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -130,4 +132,35 @@ func (m *Market) Weighed(c *model.Claim) int64 {
 		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID, Price: m.Price(c),
 	})
 	return price
+}
+
+// Complete takes from expected what reported has nothing of.
+func Complete(reported, expected model.Amounts) model.Amounts {
+	sum := make(map[model.Resource]int64)
+	for _, a := range slices.Concat(expected, reported) {
+		if a.Value != 0 {
+			sum[a.Resource] = a.Value
+		}
+	}
+	return Amounts(sum)
+}
+
+// Amounts lists sums by resource, without those that are zero.
+func Amounts(m map[model.Resource]int64) model.Amounts {
+	var out model.Amounts
+	for _, r := range slices.Sorted(maps.Keys(m)) {
+		if m[r] != 0 {
+			out = append(out, model.Amount{Resource: r, Value: m[r]})
+		}
+	}
+	return out
+}
+
+// LabelMap is a node's labels by key.
+func LabelMap(ls model.Labels) map[string]string {
+	m := make(map[string]string, len(ls))
+	for _, l := range ls {
+		m[l.Key] = l.Value
+	}
+	return m
 }

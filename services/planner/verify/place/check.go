@@ -10,7 +10,8 @@
 // that counts pods by a label counts a pod where the label is not decided as being in every domain that it may be in where
 // fewer pods are better, and in none where more are (counts); so it holds whatever the claims become, and a pod may go to a
 // claim that leaves such a label open only where it would be right in each of the outcomes. A domain that may exist is one
-// to spread over.
+// to spread over. Where that refuses a pod, as each node can't be the worst for it at once, the outcomes are gone through one
+// by one (outcomes.go), if they are few.
 //
 // It must never propose a better place. Start reading with Check; variant.go and capacity.go have the filters that look at one node, filters.go those that look
 // at pods on others, order.go and displaced.go say which pods are there when a pod is bound.
@@ -28,14 +29,14 @@ type Check struct {
 	// those that its disruptions empty.
 	all          []*Place
 	going, taken map[*Place]bool
-	selectors    *selectors
+	selectors    *facts.Selectors
 }
 
 // New makes a check that reports to r.
 func New(f *facts.Facts, r *facts.Report, places *Places) *Check {
 	c := &Check{
 		f: f, r: r, places: places, all: places.all(), going: make(map[*Place]bool), taken: make(map[*Place]bool),
-		selectors: newSelectors(f.Cluster.Snapshot),
+		selectors: facts.NewSelectors(f.Cluster.Snapshot),
 	}
 	for _, p := range c.all {
 		if p.node != nil && f.Cluster.NodeGoes(p.node.Name) {

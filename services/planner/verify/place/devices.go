@@ -22,7 +22,7 @@ func (c *Check) Devices() {
 		c: c, given: devices.NewAllocator(c.freed()...), numbers: make(map[*Place]int),
 		templates: devices.NewTemplates(c.f.Cluster.Snapshot.Nodes, c.f.Input.Now),
 	}
-	for _, pl := range c.inOrder() {
+	for _, pl := range c.f.InTurn() {
 		if pod := c.f.Cluster.Pods[pl.Pod]; pod != nil && !d.take(pl) {
 			c.r.Fail("placement of pod "+string(pod.ID), "when it is its turn (%d), it does not find its devices: %s", pl.Order, d.why(pl))
 		}

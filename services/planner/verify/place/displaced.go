@@ -20,15 +20,17 @@ func (c *Check) Displaced() {
 	if d.find(); len(d.groups) == 0 {
 		return
 	}
-	now := d.afterEviction(false)
-	stuck := d.rulesFirst(now, d.groups)
-	if len(stuck) > 0 {
-		if byName := d.afterEviction(false); len(byName.bind(d.groups)) == 0 {
-			return
-		}
+	now, stuck := d.comeBack()
+	var classes []*model.PodClass
+	for _, g := range stuck {
+		classes = append(classes, g.class)
 	}
-	if len(stuck) > 0 && len(d.withoutDestination) > 0 {
-		now, stuck = d.beforeOthersLeave()
+	none := func() bool {
+		_, stuck := d.comeBack()
+		return len(stuck) == 0
+	}
+	if c.inEachOutcome(classes, none) {
+		return
 	}
 	for _, g := range stuck {
 		for _, pod := range g.pods {
@@ -39,6 +41,21 @@ func (c *Check) Displaced() {
 			})
 		}
 	}
+}
+
+// comeBack binds the displaced pods, and returns those that never may be where they go.
+func (d *displaced) comeBack() (now *filters, stuck []*group) {
+	now = d.afterEviction(false)
+	stuck = d.rulesFirst(now, d.groups)
+	if len(stuck) > 0 {
+		if byName := d.afterEviction(false); len(byName.bind(d.groups)) == 0 {
+			return now, nil
+		}
+	}
+	if len(stuck) > 0 && len(d.withoutDestination) > 0 {
+		return d.beforeOthersLeave()
+	}
+	return now, stuck
 }
 
 // displaced is which pods come back where.
@@ -133,8 +150,8 @@ func (d *displaced) afterEviction(unplacedStay bool) *filters {
 func (d *displaced) rulesFirst(now *filters, groups []*group) (stuck []*group) {
 	var with, without []*group
 	for _, g := range groups {
-		spread := len(hardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
-		if spread || len(required(g.class.PodAffinity)) > 0 || len(required(g.class.PodAntiAffinity)) > 0 {
+		spread := len(facts.HardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
+		if spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0 {
 			with = append(with, g)
 		} else {
 			without = append(without, g)

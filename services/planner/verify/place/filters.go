@@ -7,6 +7,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
 // filters is which pods run where while more are bound one after the other. It answers for one more pod what
@@ -173,17 +174,17 @@ func (f *filters) of(class *model.PodClass) *podRules {
 		f.addRepelling()
 	}
 	r := &podRules{anti: f.repelling[class.ID]}
-	constraints := hardSpreads(class, f.c.f.Input.Policy.DefaultSpread)
+	constraints := facts.HardSpreads(class, f.c.f.Input.Policy.DefaultSpread)
 	for _, t := range constraints {
 		r.spreads = append(r.spreads, f.newSpreading(class, t, constraints))
 	}
-	if terms := required(class.PodAffinity); len(terms) > 0 {
-		r.affinity = &affinity{terms: terms, self: f.c.selectors.picks(class, terms...)}
+	if terms := facts.Required(class.PodAffinity); len(terms) > 0 {
+		r.affinity = &affinity{terms: terms, self: f.c.selectors.Picks(class, terms...)}
 		for _, t := range terms {
 			r.affinity.counts = append(r.affinity.counts, f.match(t.TopologyKey, terms...))
 		}
 	}
-	for _, t := range required(class.PodAntiAffinity) {
+	for _, t := range facts.Required(class.PodAntiAffinity) {
 		r.anti = append(r.anti, antiAffinity{term: t, counts: f.match(t.TopologyKey, t), by: class.ID})
 	}
 	f.rules[class.ID] = r
@@ -195,13 +196,13 @@ func (f *filters) of(class *model.PodClass) *podRules {
 func (f *filters) addRepelling() {
 	f.repelling = make(map[model.ClassID][]antiAffinity)
 	known := make(map[string]*counts)
-	for _, class := range f.c.selectors.all {
-		for _, t := range required(class.PodAntiAffinity) {
+	for _, class := range f.c.selectors.All {
+		for _, t := range facts.Required(class.PodAntiAffinity) {
 			key := text(t)
 			if known[key] == nil {
 				known[key] = newCounts(labels.Normal(t.TopologyKey))
-				for _, other := range f.c.selectors.candidates(t.Selector) {
-					if f.c.selectors.picks(other, t) {
+				for _, other := range f.c.selectors.Candidates(t.Selector) {
+					if f.c.selectors.Picks(other, t) {
 						f.repelling[other.ID] = append(f.repelling[other.ID], antiAffinity{term: t, counts: known[key], by: class.ID})
 					}
 				}
@@ -219,8 +220,8 @@ func (f *filters) match(key string, terms ...model.PodAffinityTerm) *counts {
 		return t
 	}
 	t := newCounts(key)
-	for _, class := range f.c.selectors.candidates(terms[0].Selector) {
-		if f.c.selectors.picks(class, terms...) {
+	for _, class := range f.c.selectors.Candidates(terms[0].Selector) {
+		if f.c.selectors.Picks(class, terms...) {
 			f.count(counter{t, true}, class)
 		}
 	}
@@ -243,7 +244,7 @@ func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, al
 		if t.Selector == nil || len(t.Selector.Requirements) == 0 {
 			continue // the scheduler counts nothing for a selector that picks everything
 		}
-		for _, other := range f.c.selectors.candidates(t.Selector) {
+		for _, other := range f.c.selectors.Candidates(t.Selector) {
 			if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
 				f.count(counter{counts: view.pods}, other)
 			}

@@ -1,9 +1,7 @@
 package place
 
 import (
-	"cmp"
 	"maps"
-	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
@@ -17,7 +15,7 @@ import (
 // pod's spread is judged; a replacement may be there or not, and either will do. The pods that the plan's disruptions
 // displace are still where they are.
 func (c *Check) Order() {
-	placed := c.inOrder()
+	placed := c.f.InTurn()
 	moved := make(map[model.PodID]bool)
 	used := make(map[model.ClaimID]bool)
 	for _, pl := range placed {
@@ -33,43 +31,36 @@ func (c *Check) Order() {
 			transient[c.places.New(claim)] = true
 		}
 	}
-	now := c.boundNow(transient, func(p *model.Pod) *Place {
-		if moved[p.ID] {
-			return nil
-		}
-		return c.places.nodes[p.Node]
-	})
-	c.numbered(placed)
-	for _, pl := range placed {
+	begin := func() *filters {
+		return c.boundNow(transient, func(p *model.Pod) *Place {
+			if moved[p.ID] {
+				return nil
+			}
+			return c.places.nodes[p.Node]
+		})
+	}
+	now := begin()
+	for i, pl := range placed {
 		pod, s := c.f.Cluster.Pods[pl.Pod], c.places.at(facts.TargetOf(&pl))
 		if pod == nil || s == nil {
 			continue // another rule is broken
 		}
+		class := c.f.Cluster.Class(pod)
+		holds := func() bool { return c.after(begin(), placed[:i]).refuses(class, s) == "" }
 		// A buffer's pods are never created: they take capacity, and what other pods have against them does not matter.
-		if why := now.refuses(c.f.Cluster.Class(pod), s); why != "" && !facts.Virtual(pl.Pod) {
+		if why := now.refuses(class, s); why != "" && !facts.Virtual(pl.Pod) && !c.inEachOutcome([]*model.PodClass{class}, holds) {
 			c.r.Fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.subject, why)
 		}
 		now.put(pod, s)
 	}
 }
 
-func (c *Check) inOrder() []model.Placement {
-	placed := slices.Clone(c.f.Plan.Placements)
-	slices.SortStableFunc(placed, func(a, b model.Placement) int { return cmp.Compare(a.Order, b.Order) })
-	return placed
-}
-
-// numbered checks that each turn is there once, and that buffers get what real pods leave.
-func (c *Check) numbered(placed []model.Placement) {
-	for i, pl := range placed {
-		if pl.Order != int32(i) {
-			c.r.Fail("placement of pod "+string(pl.Pod), "its turn is %d; every turn from 0 to %d must be there once", pl.Order, len(placed)-1)
-			break
+// after binds pods where they are placed.
+func (c *Check) after(now *filters, placed []model.Placement) *filters {
+	for _, pl := range placed {
+		if pod, s := c.f.Cluster.Pods[pl.Pod], c.places.at(facts.TargetOf(&pl)); pod != nil && s != nil {
+			now.put(pod, s)
 		}
 	}
-	for i := 1; i < len(placed); i++ {
-		if facts.Virtual(placed[i-1].Pod) && !facts.Virtual(placed[i].Pod) {
-			c.r.Fail("placement of pod "+string(placed[i].Pod), "its turn is after that of %s, which is only a buffer's", placed[i-1].Pod)
-		}
-	}
+	return now
 }

@@ -174,7 +174,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	c := ps.f.Cluster
 	p := &Place{
 		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
-		kind: newKind(n.Taints, &Variant{Name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}),
+		kind: newKind(n.Taints, &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p
 	switch {
@@ -204,29 +204,18 @@ func (ps *Places) node(n *model.Node) *Place {
 
 // complete fills in what a node does not report yet, by what is known from its claim.
 func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
-	p.kind.variants[0].allocatable = complete(n.Allocatable, ps.f.Market.Allocatable(claim))
+	p.kind.variants[0].allocatable = facts.Complete(n.Allocatable, ps.f.Market.Allocatable(claim))
 	if claim.State < model.ClaimRegistered {
 		p.kind = newKind(claim.Taints, ps.inFlight(claim)...)
 		label, _ := n.Labels.Get(labels.Hostname)
 		p.host = cmp.Or(label, string(n.Name))
 		for _, v := range p.kind.variants {
-			v.allocatable = complete(n.Allocatable, v.allocatable)
+			v.allocatable = facts.Complete(n.Allocatable, v.allocatable)
 		}
 	}
 	p.kind.taints = slices.DeleteFunc(slices.Clone(p.kind.taints), func(t model.Taint) bool {
 		return labels.Ephemeral(t.Key) || slices.ContainsFunc(claim.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
 	})
-}
-
-// complete takes from expected what reported has nothing of.
-func complete(reported, expected model.Amounts) model.Amounts {
-	sum := make(map[model.Resource]int64)
-	for _, a := range slices.Concat(expected, reported) {
-		if a.Value != 0 {
-			sum[a.Resource] = a.Value
-		}
-	}
-	return Amounts(sum)
 }
 
 // claim is a claim in flight; one whose node has joined is that node.
@@ -283,10 +272,10 @@ const ownName = "(its own)"
 // variant is the node that an offering makes.
 func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 	v := &Variant{
-		Name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), Offering: o, labels: labelMap(by.labels),
+		Name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), Offering: o, labels: facts.LabelMap(by.labels),
 	}
 	if t := ps.f.Market.Type(by.class, o.InstanceType); t != nil {
-		maps.Copy(v.labels, labelMap(t.Labels))
+		maps.Copy(v.labels, facts.LabelMap(t.Labels))
 		v.allocatable = ps.f.Market.With(t.Allocatable, by.pool, &o)
 	}
 	maps.Copy(v.labels, map[string]string{
@@ -316,23 +305,4 @@ func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 		}
 	}
 	return v
-}
-
-func labelMap(ls model.Labels) map[string]string {
-	m := make(map[string]string, len(ls))
-	for _, l := range ls {
-		m[l.Key] = l.Value
-	}
-	return m
-}
-
-// Amounts lists sums by resource, without those that are zero.
-func Amounts(m map[model.Resource]int64) model.Amounts {
-	var out model.Amounts
-	for _, r := range slices.Sorted(maps.Keys(m)) {
-		if m[r] != 0 {
-			out = append(out, model.Amount{Resource: r, Value: m[r]})
-		}
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package place
+package facts
 
 import (
 	"slices"
@@ -6,19 +6,21 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// selectors finds the classes that selectors mean.
-type selectors struct {
-	all []*model.PodClass
+// Selectors finds the classes that selectors mean.
+type Selectors struct {
+	// All are all classes.
+	All []*model.PodClass
 	// labelled has each class once for each of its labels.
 	labelled   map[model.Label][]*model.PodClass
 	namespaces map[string]model.Labels
 }
 
-func newSelectors(s *model.Snapshot) *selectors {
-	out := &selectors{labelled: make(map[model.Label][]*model.PodClass), namespaces: make(map[string]model.Labels)}
+// NewSelectors indexes the classes of a snapshot.
+func NewSelectors(s *model.Snapshot) *Selectors {
+	out := &Selectors{labelled: make(map[model.Label][]*model.PodClass), namespaces: make(map[string]model.Labels)}
 	for i := range s.PodClasses {
 		class := &s.PodClasses[i]
-		out.all = append(out.all, class)
+		out.All = append(out.All, class)
 		for _, l := range class.Labels {
 			out.labelled[l] = append(out.labelled[l], class)
 		}
@@ -29,12 +31,12 @@ func newSelectors(s *model.Snapshot) *selectors {
 	return out
 }
 
-// candidates lists the classes that a selector may pick, as few as the index can tell; they must be looked at again.
-func (s *selectors) candidates(sel *model.Selector) []*model.PodClass {
+// Candidates lists the classes that a selector may pick, as few as the index can tell; they must be looked at again.
+func (s *Selectors) Candidates(sel *model.Selector) []*model.PodClass {
 	if sel == nil {
 		return nil
 	}
-	best := s.all
+	best := s.All
 	for _, r := range sel.Requirements {
 		if r.Operator != model.In {
 			continue
@@ -52,16 +54,16 @@ func (s *selectors) candidates(sel *model.Selector) []*model.PodClass {
 	return best
 }
 
-// picks says whether each of some terms of a pod affinity or anti-affinity means pods of a class.
-func (s *selectors) picks(class *model.PodClass, terms ...model.PodAffinityTerm) bool {
+// Picks says whether each of some terms of a pod affinity or anti-affinity means pods of a class.
+func (s *Selectors) Picks(class *model.PodClass, terms ...model.PodAffinityTerm) bool {
 	return !slices.ContainsFunc(terms, func(t model.PodAffinityTerm) bool {
 		namespace := slices.Contains(t.Namespaces, class.Namespace) || t.NamespaceSelector.Matches(s.namespaces[class.Namespace])
 		return !namespace || !t.Selector.Matches(class.Labels)
 	})
 }
 
-// required are the terms that are not just preferences.
-func required(terms []model.PodAffinityTerm) []model.PodAffinityTerm {
+// Required are the terms that are not just preferences.
+func Required(terms []model.PodAffinityTerm) []model.PodAffinityTerm {
 	var out []model.PodAffinityTerm
 	for _, t := range terms {
 		if t.Weight == 0 {
@@ -71,8 +73,8 @@ func required(terms []model.PodAffinityTerm) []model.PodAffinityTerm {
 	return out
 }
 
-// hardSpreads are the hard spread constraints of a class: its own, or the scheduler's defaults where it has none at all.
-func hardSpreads(class *model.PodClass, defaults []model.TopologySpread) []model.TopologySpread {
+// HardSpreads are the hard spread constraints of a class: its own, or the scheduler's defaults where it has none at all.
+func HardSpreads(class *model.PodClass, defaults []model.TopologySpread) []model.TopologySpread {
 	all := class.TopologySpread
 	if len(all) == 0 && class.DefaultSelector != nil && len(class.DefaultSelector.Requirements) > 0 {
 		all = slices.Clone(defaults)
