@@ -130,7 +130,7 @@ func (w *wiring) source() (*kube.Source, error) {
 	}
 	return kube.New(kube.Config{
 		Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes,
-		Repair: w.cfg.Policy.Proto().GetRepair(),
+		Repair: w.cfg.Policy.Proto().GetRepair(), Cautious: true,
 	})
 }
 

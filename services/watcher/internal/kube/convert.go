@@ -24,8 +24,10 @@ import (
 )
 
 // memory is what the objects themselves do not tell: where each pod was, and when a node's pods last changed. It dies
-// with the process; after a restart a node's last event is the binding of the youngest pod that it has.
+// with the process; after a restart a node's last event is the binding of the youngest pod that it has, or the restart itself:
+// which pods left before no object tells.
 type memory struct {
+	begun bool // everything was read before
 	pods  map[string]string    // node by pod id, for pods that count
 	nodes map[string]time.Time // last event by node name
 
@@ -117,8 +119,12 @@ func (b *batch) everything() {
 		b.pod(id) // those that have gone unnoticed, too
 	}
 	for _, k := range st.nodes.ListKeys() {
+		if m := &b.source.memory; b.source.cfg.Cautious && !m.begun {
+			m.nodes[k] = b.now
+		}
 		b.nodes[k] = true
 	}
+	b.source.memory.begun = true
 	for _, k := range st.namespaces.ListKeys() {
 		b.namespace(k)
 	}

@@ -51,6 +51,9 @@ type Config struct {
 	Queue int
 	// Repair names conditions of nodes that matter beside those that Kerf knows of itself; nil names none.
 	Repair *clusterpb.RepairPolicy
+	// Cautious has a pod come or gone, on each node that there is at first, when it is first read: a pod may have left before, of
+	// which nothing tells. Else only pods that are there count.
+	Cautious bool
 }
 
 // REST is the way to the API server, as kubeconfig.Load finds it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -48,6 +49,8 @@ type apiServer struct {
 	now     snapshot.Snapshot
 	wholes  int
 	repair  *clusterpb.RepairPolicy
+	// cautious is that of the sources that are started.
+	cautious bool
 }
 
 // output is a buffer that is written and read at the same time.
@@ -85,7 +88,7 @@ func (a *apiServer) start(queue int) {
 	a.t.Helper()
 	src, err := kube.New(kube.Config{
 		Client: kubeclienttest.Reader{Clientset: a.core}, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
-		Repair: a.repair,
+		Repair: a.repair, Cautious: a.cautious,
 	})
 	if err != nil {
 		a.t.Fatal(err)
@@ -246,6 +249,36 @@ func TestPodsComingAndGoingAreTheirNodesEvents(t *testing.T) {
 			t.Errorf("pods (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestARestartLetsNoNodeGoEarly has a pod leave while nothing watches: after the restart its node counts as left just then, and
+// not as quiet since the last pod that is still there came.
+func TestARestartLetsNoNodeGoEarly(t *testing.T) {
+	for name, cautious := range map[string]bool{"a watcher": true, "an observer, which removes nothing": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPIServer(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+				a.cautious = cautious
+				a.must(a.core.CoreV1().Pods("shop").Create(t.Context(), pod("web-0", "n1"), metav1.CreateOptions{}))
+				time.Sleep(time.Hour)
+				began := time.Now()
+				a.start(0)
+				a.settle()
+				time.Sleep(time.Minute)
+				a.must(a.core.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}, metav1.CreateOptions{}))
+				a.settle()
+				last := func(node string) *timestamppb.Timestamp {
+					return object[*clusterpb.Node](a, snapshot.Node, node).GetLastPodEventTime()
+				}
+				if quiet := began.Sub(last("n1").AsTime()); cautious != (quiet <= 0) {
+					t.Errorf("n1 was quiet for %s when it was first seen", quiet)
+				}
+				if last("n2") != nil {
+					t.Errorf("a node that came later has had a pod, at %s", last("n2").AsTime())
+				}
+			})
+		})
+	}
 }
 
 func TestWhatAPodRefersToIsFollowed(t *testing.T) {
