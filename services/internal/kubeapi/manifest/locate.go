@@ -22,47 +22,59 @@ const (
 // line when the field can't be found, as in an item of a list. The path is as the
 // strict decoder gives it: "spec.template.spec.requirements[0].foo".
 func lineOf(doc document, path string) int {
+	if line, _ := fieldOf(doc, path); line != 0 {
+		return doc.place.Line + line - 1
+	}
+	return doc.place.Line
+}
+
+// written is a field's value as the document spells it; "" where that can't be found, or is no plain value.
+func written(doc document, path string) string {
+	if _, value := fieldOf(doc, path); value != nil && value.Kind == yaml.ScalarNode {
+		return value.Value
+	}
+	return ""
+}
+
+// fieldOf finds a field in the document's source: its line there, 0 for none, and its value.
+func fieldOf(doc document, path string) (line int, value *yaml.Node) {
 	var root yaml.Node
 	if doc.text == nil || len(doc.text) > maxSearched || yaml.Unmarshal(doc.text, &root) != nil || len(root.Content) == 0 {
-		return doc.place.Line
+		return 0, nil
 	}
-	line := find(root.Content[0], path)
-	if line == 0 {
-		return doc.place.Line
-	}
-	return doc.place.Line + line - 1
+	return find(root.Content[0], path)
 }
 
 // find walks the path a key at a time; 0 means that there is no such field. Keys
 // may hold dots themselves, so each key that the path begins with is tried.
-func find(node *yaml.Node, path string) int {
+func find(node *yaml.Node, path string) (line int, value *yaml.Node) {
 	switch node.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			rest, ok := cutKey(path, node.Content[i].Value)
 			if ok && rest == "" {
-				return node.Content[i].Line
+				return node.Content[i].Line, node.Content[i+1]
 			}
 			if !ok {
 				continue
 			}
-			if line := find(node.Content[i+1], rest); line != 0 {
-				return line
+			if line, value := find(node.Content[i+1], rest); line != 0 {
+				return line, value
 			}
 		}
 	case yaml.SequenceNode:
 		index, rest, ok := cutIndex(path)
 		if !ok || index >= len(node.Content) {
-			return 0
+			return 0, nil
 		}
 		if rest == "" {
-			return node.Content[index].Line
+			return node.Content[index].Line, node.Content[index]
 		}
 		return find(node.Content[index], rest)
 	default: // a value has no fields
-		return 0
+		return 0, nil
 	}
-	return 0
+	return 0, nil
 }
 
 // cutKey takes a key off the front of a path.

@@ -364,6 +364,9 @@ func (r *reader) wrongValue(doc document, h header, obj any, err error) {
 	place, problem := doc.place, strings.TrimPrefix(err.Error(), "json: ")
 	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
+		if text := written(doc, path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
+			problem += fmt.Sprintf(": YAML 1.1 takes %s for one; write %q", text, text)
+		}
 	}
 	if errors.Is(err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
 		problem = "want a quantity such as 2, 500m or 4Gi"

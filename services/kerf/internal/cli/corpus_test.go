@@ -26,7 +26,7 @@ spec:
 // expectation is what a file of the corpus says should become of it.
 type expectation struct {
 	outcome, text string
-	warns         []string
+	warns, prints []string
 	quiet, alone  bool
 }
 
@@ -47,6 +47,8 @@ func expected(t *testing.T, data string) expectation {
 			e.outcome, e.text = word, text
 		case "warns":
 			e.warns = append(e.warns, text)
+		case "prints":
+			e.prints = append(e.prints, text)
 		case "quiet":
 			e.quiet = true
 		case "alone":
@@ -113,6 +115,11 @@ func TestTheCorpus(t *testing.T) {
 			where := map[string]string{"pending": r.out, "refuses": r.err}[want.outcome]
 			if !strings.Contains(where, want.text) {
 				t.Errorf("no %q", want.text)
+			}
+			for _, p := range want.prints {
+				if !strings.Contains(r.out, p) {
+					t.Errorf("no %q", p)
+				}
 			}
 			for _, w := range want.warns {
 				if !strings.Contains(r.err, w) {

@@ -43,6 +43,7 @@ type Builder struct {
 	cluster manifests.Cluster
 	pools   []*karpenterv1.NodePool
 	classes []*awsv1.EC2NodeClass
+	claims  []*karpenterv1.NodeClaim
 	pods    []*madePods // those that wait, or are made
 	daemons bool
 	objects int
@@ -84,17 +85,18 @@ func TitleOf(o runtime.Object) string {
 	return Title(o.GetObjectKind().GroupVersionKind().Kind, namespace, m.GetName())
 }
 
-// Add takes an object that has its defaults and is valid; it belongs to the builder from then on. An object that says
-// nothing to a dry run is left out, and skipped says why; it is "" otherwise. Errors are *ObjectErrors.
-func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
+// Add takes an object that has its defaults and is valid; it belongs to the builder from then on. One that says nothing to a dry
+// run is left out. Errors are *ObjectErrors.
+func (b *Builder) Add(o runtime.Object) error {
 	switch o := o.(type) {
 	case *karpenterv1.NodeClaim:
-		return TitleOf(o) + ": skipped: claims are planned for from a live cluster: kerf shadow --once for Karpenter's, kerf snapshot for Kerf's", nil
+		b.claims = append(b.claims, o)
+		return nil
 	case *storagev1.VolumeAttachment:
-		return "", nil // what is attached where, pods and their claims say
+		return nil // what is attached where, pods and their claims say
 	}
 	if err := b.cluster.Add(o, nil); err != nil {
-		return "", &ObjectError{TitleOf(o), err}
+		return &ObjectError{TitleOf(o), err}
 	}
 	b.objects++
 	if p := podsIn(o); p != nil && p.spec.NodeName == "" {
@@ -108,7 +110,7 @@ func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 	case *appsv1.DaemonSet:
 		b.daemons = true
 	}
-	return "", nil
+	return nil
 }
 
 // Len is how many objects were taken that can be planned for or with.
@@ -145,6 +147,8 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 		events = append(events, snapshot.Put(now, o))
 	}
 	s := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
+	inv.warnings = append(inv.warnings, b.readyPools(s)...)
+	inv.warnings = append(inv.warnings, Owned{b.pools, b.classes, b.claims}.Put(s, w.Catalog)...)
 	if elsewhere != "" {
 		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
 	}

@@ -68,7 +68,7 @@ func builder(t *testing.T, objects ...runtime.Object) *convert.Builder {
 	t.Helper()
 	b := &convert.Builder{}
 	for _, o := range objects {
-		if _, err := b.Add(o); err != nil {
+		if err := b.Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,22 +287,11 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 
 func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		object runtime.Object
-		want   string
-	}{
-		"a claim":     {&karpenterv1.NodeClaim{TypeMeta: metav1.TypeMeta{Kind: "NodeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "b"}}, "NodeClaim b: skipped"},
-		"attachments": {&storagev1.VolumeAttachment{}, ""},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b convert.Builder
-			skipped, err := b.Add(tt.object)
-			if err != nil || b.Len() != 0 || !strings.HasPrefix(skipped, tt.want) || (tt.want == "") != (skipped == "") {
-				t.Errorf("got %q, %v and %d objects", skipped, err, b.Len())
-			}
-		})
+	var b convert.Builder
+	for _, o := range []runtime.Object{&storagev1.VolumeAttachment{}, &karpenterv1.NodeClaim{}} {
+		if err := b.Add(o); err != nil || b.Len() != 0 {
+			t.Errorf("%T: %v, and %d objects", o, err, b.Len())
+		}
 	}
 }
 

@@ -66,8 +66,12 @@ func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
 	if err != nil {
 		return err
 	}
+	notReady := readyClass(c)
+	if notReady != nil {
+		inv.warnings = append(inv.warnings, Title(awsv1.KindEC2NodeClass, "", c.Name)+": "+notReady.GetMessage()+"; nothing is bought with it")
+	}
 	inv.snapshot.NodeClasses = append(inv.snapshot.NodeClasses, &clusterpb.NodeClass{
-		Name: c.Name, CatalogId: id, Zones: zones, Images: inv.images(c), Hash: hash, Generation: c.Generation,
+		Name: c.Name, CatalogId: id, Zones: zones, Images: inv.images(c), Hash: hash, Generation: c.Generation, NotReady: notReady,
 	})
 	return nil
 }

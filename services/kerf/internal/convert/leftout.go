@@ -9,17 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
-// on nodes that are not there, and nodes, which without an actuator's claims are room and no cost.
+// on nodes that are not there, and nodes, which without their NodeClaims are room and no cost.
 func LeftOut(objects []runtime.Object) (notes []string) {
-	nodes := map[string]bool{}
+	nodes, claimed := map[string]bool{}, map[string]bool{}
+	for _, o := range objects {
+		if c, ok := o.(*karpenterv1.NodeClaim); ok {
+			claimed[c.Status.NodeName] = true
+		}
+	}
 	var gated, elsewhere, pooled []string
 	for _, o := range objects {
 		if n, ok := o.(*corev1.Node); ok {
 			nodes[n.Name] = true
-			if n.Labels[labels.NodePool] != "" {
+			if n.Labels[labels.NodePool] != "" && !claimed[n.Name] {
 				pooled = append(pooled, n.Name)
 			}
 		}
@@ -43,8 +49,8 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 		notes = append(notes, "left out, because their nodes are not among the files: "+few(elsewhere))
 	}
 	if len(pooled) > 0 {
-		notes = append(notes, few(pooled)+": room for pods, but neither billed nor removed: what Karpenter's nodes cost, "+
-			"and which could go, kerf shadow --once says of a live cluster")
+		notes = append(notes, few(pooled)+": room for pods, but neither billed nor removed, because their NodeClaims are not among "+
+			"the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster")
 	}
 	return notes
 }

@@ -172,7 +172,7 @@ func TestWhatCountsForLessIsSaid(t *testing.T) {
 	want := []string{
 		"left out until their scheduling gates are gone: Pod shop/gated (kueue.x-k8s.io/admission)",
 		"left out, because their nodes are not among the files: Pod there (n3)",
-		"n1: room for pods, but neither billed nor removed: what Karpenter's nodes cost, and which could go, kerf shadow --once says of a live cluster",
+		"n1: room for pods, but neither billed nor removed, because their NodeClaims are not among the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster",
 	}
 	if diff := cmp.Diff(want, convert.LeftOut(read)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -41,6 +41,9 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 		Name: c.Name, CatalogId: id, Hash: hash, Generation: max(c.Generation, before.GetGeneration()),
 		Reservations: before.GetReservations(),
 	}}
+	if before == nil { // what is changed was not looked at yet
+		out.Class.NotReady = readyClass(c)
+	}
 	for _, n := range notes {
 		out.assume("%s", n)
 	}

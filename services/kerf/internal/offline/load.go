@@ -95,12 +95,8 @@ func fromManifests(files []File, o Options) (Input, error) {
 	}
 	var b convert.Builder
 	for _, obj := range objects {
-		skipped, err := b.Add(obj)
-		if err != nil {
+		if err := b.Add(obj); err != nil {
 			return Input{Warnings: in.Warnings}, located(files, err)
-		}
-		if skipped != "" {
-			in.Warnings = append(in.Warnings, skipped)
 		}
 	}
 	if b.Len() == 0 {

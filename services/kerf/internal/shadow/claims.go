@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
@@ -30,23 +29,13 @@ func Complete(s *clusterpb.Snapshot, o Objects, w convert.World) (out *clusterpb
 	places.Classes(o.Classes)
 	places.Snapshot(s)
 	w, elsewhere := w.In(places)
-	c := completion{
-		out: &clusterpb.Snapshot{}, objects: o, world: w,
-		pools: map[string]*clusterpb.NodePool{}, price: map[string]int64{},
-	}
+	c := completion{out: &clusterpb.Snapshot{}, objects: o, world: w}
 	if elsewhere != "" {
 		c.note("%s", elsewhere)
 	}
 	proto.Merge(c.out, s)
-	for _, p := range c.out.GetNodePools() {
-		c.pools[p.GetName()] = p
-	}
-	for _, t := range w.Catalog.Types {
-		c.price[t.Name] = t.OnDemandMicroUSD
-	}
 	c.classes()
-	c.claims()
-	c.nodes()
+	c.notes = append(c.notes, convert.Owned(o).Put(c.out, w.Catalog)...)
 	return c.out, c.notes
 }
 
@@ -55,9 +44,6 @@ type completion struct {
 	objects Objects
 	world   convert.World
 	notes   []string
-
-	pools map[string]*clusterpb.NodePool
-	price map[string]int64 // on demand, by instance type
 }
 
 func (c *completion) note(format string, args ...any) {
@@ -104,89 +90,4 @@ func (c *completion) classes() {
 		)
 	})
 	slices.SortFunc(c.out.Catalogs, func(a, b *clusterpb.Catalog) int { return strings.Compare(a.GetId(), b.GetId()) })
-}
-
-func (c *completion) claims() {
-	waiting := 0
-	for _, o := range c.objects.Claims {
-		if o.Labels[labels.NodePool] == "" {
-			c.note("NodeClaim %s belongs to no pool, and is left alone", o.Name)
-			continue
-		}
-		if o.Labels[labels.InstanceType] == "" {
-			waiting++ // no one knows what it will be
-			continue
-		}
-		claim, err := c.claim(o)
-		if err != nil {
-			c.note("NodeClaim %s: %v; it does not count", o.Name, err)
-			continue
-		}
-		c.out.Claims = append(c.out.Claims, claim)
-	}
-	if waiting > 0 {
-		c.note("%d NodeClaims are not launched yet, and do not count", waiting)
-	}
-	slices.SortFunc(c.out.Claims, func(a, b *clusterpb.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })
-}
-
-// claim is what Kerf would know of a claim of its own in the place of Karpenter's.
-func (c *completion) claim(o *karpenterv1.NodeClaim) (*clusterpb.Claim, error) {
-	out, err := convert.Claim(o, c.price)
-	if err != nil {
-		return nil, err
-	}
-	out.PoolHash = c.poolHash(o.Labels[labels.NodePool], o)
-	out.ClassHash = c.classHash(o.Spec.NodeClassRef.Name, o)
-	return out, nil
-}
-
-// poolHash is the pool's own hash for a claim that Karpenter's hashes say is still of the pool's template, and Karpenter's
-// for one that is not; "" where nothing is said. The two programs' hashes can't be compared with each other.
-func (c *completion) poolHash(name string, o *karpenterv1.NodeClaim) string {
-	for _, p := range c.objects.Pools {
-		if p.Name == name {
-			return sameHash(o.Annotations, p.Annotations, labels.NodePoolHash, labels.NodePoolHashVersion,
-				c.pools[name].GetHash())
-		}
-	}
-	return ""
-}
-
-func (c *completion) classHash(name string, o *karpenterv1.NodeClaim) string {
-	for _, k := range c.objects.Classes {
-		if k.Name != name {
-			continue
-		}
-		for _, have := range c.out.GetNodeClasses() {
-			if have.GetName() == name {
-				return sameHash(o.Annotations, k.Annotations, labels.NodeClassHash, labels.NodeClassHashVersion, have.GetHash())
-			}
-		}
-	}
-	return ""
-}
-
-func sameHash(claim, owner map[string]string, hash, version, own string) string {
-	switch {
-	case claim[hash] == "" || owner[hash] == "" || claim[version] != owner[version]:
-		return ""
-	case claim[hash] == owner[hash]:
-		return own
-	default:
-		return "karpenter-" + claim[hash]
-	}
-}
-
-// nodes gives each node the claim that stands for it.
-func (c *completion) nodes() {
-	claims := map[string]string{}
-	for _, k := range c.out.GetClaims() {
-		if k.GetNode() != "" {
-			claims[k.GetNode()] = k.GetId()
-		}
-	}
-	for _, n := range c.out.GetNodes() { // copies of the snapshot's
-		n.Claim = claims[n.GetName()]
-	}
 }

@@ -27,7 +27,7 @@ import (
 // with the process; after a restart a node's last event is the binding of the youngest pod that it has, or the restart itself:
 // which pods left before no object tells.
 type memory struct {
-	begun bool // everything was read before
+	begun bool                 // everything was read before
 	pods  map[string]string    // node by pod id, for pods that count
 	nodes map[string]time.Time // last event by node name
 
