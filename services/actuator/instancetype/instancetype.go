@@ -104,7 +104,7 @@ type Interface struct {
 // Shape is what a node of one type offers under one node class. All lists are sorted by name or key.
 type Shape struct {
 	Name string
-	// Labels are those that follow from the type. Zone, region, capacity type and tenancy are not among them.
+	// Labels are those that follow from the type. Zone, region and capacity type are not among them.
 	Labels model.Labels
 	// Capacity is all that the node has; Allocatable is what pods may ask for together, never below zero.
 	Capacity, Allocatable model.Amounts

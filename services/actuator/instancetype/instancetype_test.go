@@ -127,6 +127,7 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Key: p + "instance-memory", Value: "8192"},
 			{Key: p + "instance-network-bandwidth", Value: "750"},
 			{Key: p + "instance-size", Value: "large"},
+			{Key: p + "instance-tenancy", Value: "default"},
 			{Key: "kubernetes.io/arch", Value: "amd64"},
 			{Key: "kubernetes.io/os", Value: "linux"},
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},

@@ -10,6 +10,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// tenancy is that of every instance: launches ask for no hardware of one's own, which has another price.
+const tenancy = "default"
+
 // nodeLabels are those that follow from the type and the operating system, sorted by key. What a type does not have or is
 // not known has no label, so that selectors for existence and size work; only the hypervisor of bare metal is a label
 // with an empty value.
@@ -26,6 +29,7 @@ func nodeLabels(t catalog.Type, f family) model.Labels {
 		{Key: labels.InstanceMemory, Value: number(t.MemoryMiB)},
 		{Key: labels.InstanceHypervisor, Value: t.Hypervisor},
 		{Key: labels.InstanceEncryptionInTransit, Value: strconv.FormatBool(t.EncryptionInTransit)},
+		{Key: labels.InstanceTenancy, Value: tenancy},
 	}
 	known := func(key, value string) {
 		if value != "" {

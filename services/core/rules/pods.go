@@ -38,6 +38,13 @@ func Unsupported(c *model.PodClass, p *model.Policy) string {
 	}
 }
 
+// Evicted says that a drain evicts pods of a class: they are not the kubelet's own, and do not tolerate the taint of nodes that go, as
+// those of most DaemonSets do.
+func Evicted(c *model.PodClass) bool {
+	taint := model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule}
+	return !c.Mirror && !slices.ContainsFunc(c.Tolerations, func(t model.Toleration) bool { return t.Tolerates(taint) })
+}
+
 // Owner is what makes a pod again when it is gone; pods in the place of others are known by it, because their names differ.
 type Owner struct{ Namespace, Kind, Name string }
 

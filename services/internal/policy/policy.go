@@ -38,7 +38,8 @@ type Config struct {
 	Preferences string `json:"preferences"`
 	// PreferencePrice is what one pod's preference of weight 1 is worth an hour where they are priced; left out, "0.00001".
 	PreferencePrice *Dollars `json:"preference_price"`
-	// MinValues is what pools' minValues are: "strict", or else no node; "best-effort", as many as are available; left out, "strict".
+	// MinValues is what pools' minValues are: "strict", or else no node; "best-effort", as many as are available, but no node is replaced
+	// to save money by one with fewer; left out, "strict".
 	MinValues string `json:"min_values"`
 	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words; left out, none.
 	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`

@@ -167,7 +167,7 @@ func unmet(v *place.Variant, rs []model.Requirement) string {
 }
 
 // minValues checks that enough distinct values are left among the offerings: as many as the pool asks for, unless the
-// policy takes what it can get, and in any case as many as the claim itself says.
+// policy takes what it can get and the claim is not to save money, and in any case as many as the claim itself says.
 func (c *claims) minValues(subject string, claim *model.NodeClaim, pool *model.NodePool) {
 	check := func(rs []model.Requirement, whose string) {
 		for _, r := range rs {
@@ -176,7 +176,8 @@ func (c *claims) minValues(subject string, claim *model.NodeClaim, pool *model.N
 			}
 		}
 	}
-	if c.f.Input.Policy.MinValues != model.MinValuesBestEffort {
+	x := c.f.Decisions.Disruptions[claim.Disruption]
+	if c.f.Input.Policy.MinValues != model.MinValuesBestEffort || x != nil && x.Reason == model.ReasonUnderutilized {
 		check(pool.Requirements, "the pool")
 	}
 	check(claim.Requirements, "the claim itself")

@@ -104,6 +104,13 @@ func (d *disruptions) podsAllow(subject string, node *model.Node) {
 		if r, _ := rules.Protected(p, d.f.Input.Now); !r.OK() && !p.Terminating {
 			d.r.Fail(subject, "pod %s on node %s must not be disrupted", p.ID, node.Name)
 		}
+		if c := d.f.Cluster.Class(p); c.Daemon && !p.Terminating && rules.Evicted(c) {
+			for _, pdb := range d.pdbs.covering(p) {
+				if pdb.NeverAllows && (p.Ready || !pdb.AlwaysAllowUnhealthy) {
+					d.r.Fail(subject, "pod %s of a DaemonSet on node %s can't ever be evicted, because of %s", p.ID, node.Name, pdb.ID)
+				}
+			}
+		}
 		if !d.f.Cluster.Movable(p) {
 			continue
 		}

@@ -74,7 +74,7 @@ func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
 func (inv *inventory) known(w World) map[string]map[string]bool {
 	known := map[string]map[string]bool{
 		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
-		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true},
+		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
 	}
 	for _, c := range inv.snapshot.GetCatalogs() {
 		for _, t := range c.GetInstanceTypes() {

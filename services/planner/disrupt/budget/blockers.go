@@ -24,6 +24,8 @@ func NeverEvictable(v *view.View) []bool {
 // blocked is what a disruption budget blocks.
 type blocked struct {
 	pods, nodes int
+	// waiting are those of its pods that run nowhere yet.
+	waiting int
 	// last is the last host that was counted, plus one.
 	last int
 	// with is another budget that covers the same pods; "" where there is none.
@@ -45,14 +47,22 @@ func Blockers(v *view.View) []model.Reason {
 			}
 		}
 	}
+	for _, i := range v.Unbound {
+		if v.Pods[i].Movable() {
+			p.blame(by, p.of[v.Pods[i].Class.Index], nowhere)
+		}
+	}
 	var out []model.Reason
 	for i, x := range by {
-		if x.pods > 0 {
+		if x.pods+x.waiting > 0 {
 			out = append(out, x.reason(&v.Snapshot.PodDisruptionBudgets[i]))
 		}
 	}
 	return out
 }
+
+// nowhere is the host of pods that are bound to none.
+const nowhere = -1
 
 // blame counts a pod on a host for those of the budgets that cover it and block it.
 func (p *Pods) blame(by []blocked, covering []int, host int) {
@@ -61,10 +71,15 @@ func (p *Pods) blame(by []blocked, covering []int, host int) {
 			continue
 		}
 		x := &by[b]
-		x.pods++
-		if x.last != host+1 {
+		switch {
+		case host == nowhere:
+			x.waiting++
+		case x.last != host+1:
 			x.last = host + 1
 			x.nodes++
+			x.pods++
+		default:
+			x.pods++
 		}
 		if len(covering) > 1 {
 			x.with = p.v.Snapshot.PodDisruptionBudgets[covering[(k+1)%len(covering)]].ID
@@ -74,6 +89,12 @@ func (p *Pods) blame(by []blocked, covering []int, host int) {
 
 func (x *blocked) reason(b *model.PodDisruptionBudget) model.Reason {
 	affected := fmt.Sprintf("that affects %s on %s", fit.Count(x.pods, "pod"), fit.Count(x.nodes, "node"))
+	if x.pods == 0 {
+		affected = fmt.Sprintf("that will affect %s once they run", fit.Count(x.waiting, "pod"))
+		if x.waiting == 1 {
+			affected = "that will affect 1 pod once it runs"
+		}
+	}
 	if b.NeverAllows {
 		return model.Reason{
 			Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,

@@ -35,6 +35,30 @@ func NewPods(v *view.View) *Pods {
 // Clone is a copy to try things out on.
 func (p *Pods) Clone() *Pods { return &Pods{v: p.v, of: p.of, left: slices.Clone(p.left)} }
 
+// Never says why a pod can't ever be evicted; zero when it can, now or later.
+func (p *Pods) Never(pod view.Pod) model.Reason {
+	covering := p.of[pod.Class.Index]
+	if len(covering) > 1 {
+		return p.shared(pod, covering)
+	}
+	for _, b := range covering {
+		if p.v.Snapshot.PodDisruptionBudgets[b].NeverAllows {
+			return p.one(b, pod, make(map[int]need))
+		}
+	}
+	return model.Reason{}
+}
+
+// shared says that several budgets cover a pod, which the API server then refuses to evict.
+func (p *Pods) shared(pod view.Pod, covering []int) model.Reason {
+	ids := [2]string{p.v.Snapshot.PodDisruptionBudgets[covering[0]].ID, p.v.Snapshot.PodDisruptionBudgets[covering[1]].ID}
+	return model.Reason{
+		Code: model.CodePDB, Subject: "pod/" + string(pod.ID),
+		Message: fmt.Sprintf("pod %s is covered by several PodDisruptionBudgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
+		Remedy:  "let one PodDisruptionBudget cover the pod",
+	}
+}
+
 // need is what some evictions ask of a budget.
 type need struct {
 	pods int
@@ -52,12 +76,7 @@ func (p *Pods) Reason(pods []int) model.Reason {
 		pod := p.v.Pods[i]
 		covering := p.of[pod.Class.Index]
 		if len(covering) > 1 {
-			ids := [2]string{p.v.Snapshot.PodDisruptionBudgets[covering[0]].ID, p.v.Snapshot.PodDisruptionBudgets[covering[1]].ID}
-			return model.Reason{
-				Code: model.CodePDB, Subject: "pod/" + string(pod.ID),
-				Message: fmt.Sprintf("pod %s is covered by several PodDisruptionBudgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
-				Remedy:  "let one PodDisruptionBudget cover the pod",
-			}
+			return p.shared(pod, covering)
 		}
 		for _, b := range covering {
 			if r := p.one(b, pod, needs); !r.OK() {

@@ -50,6 +50,9 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	if saving < bar.least {
 		return j.notWorth(d.Hosts[0], saving, j.draft.Churn.Sum(d.Evicted), bar)
 	}
+	if why := j.flexible(d); !why.OK() {
+		return why
+	}
 	if why := j.spotForSpot(d); !why.OK() {
 		return why
 	}
@@ -59,6 +62,20 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	d.Reason, d.Saving = model.ReasonUnderutilized, price-list
 	d.Explanation = j.explain(d, price, list)
 	return model.Reason{}
+}
+
+// flexible keeps nodes from being exchanged for some that are less flexible than their pool asks for. A policy of best effort is for
+// pods that need a node, and nothing needs this one.
+func (j *judge) flexible(d *draft.Decision) model.Reason {
+	at := slices.IndexFunc(d.Replacements, (*purchase.NewClaim).Relaxed)
+	if at < 0 {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeMinValues, Subject: j.v.Hosts[d.Hosts[0]].Name(),
+		Message: fmt.Sprintf("%s would cost less, but too few others would do for the pool's minValues", d.Replacements[at].Best().Type.Name),
+		Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
+	}
 }
 
 // bar is what a decision must save at least.

@@ -188,6 +188,9 @@ func (dr *Draft) PodsAgree(host int, forced bool) model.Reason {
 			return r
 		}
 		if pod.Class.Daemon || pod.Class.Mirror {
+			if r := dr.PodBudgets.Never(pod); !forced && rules.Evicted(pod.Class.PodClass) && !r.OK() {
+				return r // it comes with the node, and would keep its drain from ending
+			}
 			continue
 		}
 		if !forced && pod.Class.OwnerKind == "" {
