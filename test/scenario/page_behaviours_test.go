@@ -86,6 +86,7 @@ func TestBehavioursArePublished(t *testing.T) {
 			}
 		}
 	}
+	page += asked(t)
 	if *update {
 		if err := os.WriteFile(behavioursPage, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
@@ -184,6 +185,35 @@ func elsewhere(t *testing.T) map[int][]row {
 			t.Errorf("cases.txt, line %d: there is no test %s in %s", i+1, test, dir)
 		}
 		out[n] = append(out[n], row{sentence: parts[1], shown: "`" + parts[2] + "`", differs: parts[3]})
+	}
+	return out
+}
+
+const askedHead = `
+## Asked of the whole
+
+Questions that Karpenter's own suites ask, and that no plan alone answers, or that were answered otherwise before, one a line. The third
+column names what shows it, as in [behaviours-aws.md](behaviours-aws.md): tests as ` + "`folder: TestName`, scenarios as `scenario: file`" + `; "differs:" says why
+Kerf does something else on purpose, and "open" that nothing shows it yet.
+
+| Case | What happens | Shown by |
+|---|---|---|
+`
+
+// asked is the table of testdata/asked.txt, numbered. That what shows each line is there, a test in test/docs holds.
+func asked(t *testing.T) string {
+	t.Helper()
+	out, n := askedHead, 0
+	for i, line := range strings.Split(string(read(t, "testdata/asked.txt")), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		sentence, shown, ok := strings.Cut(line, " | ")
+		if !ok || strings.Contains(shown, "|") {
+			t.Fatalf("asked.txt, line %d: want what happens | what shows it", i+1)
+		}
+		n++
+		out += fmt.Sprintf("| %d | %s | %s |\n", n, sentence, shown)
 	}
 	return out
 }

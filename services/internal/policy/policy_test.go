@@ -9,8 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 )
@@ -106,6 +110,26 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 // section is a config with a policy inside.
 type section struct {
 	Policy policy.Config `json:"policy"`
+}
+
+// TestWhatIsLeftOutIsTheSameForEveryCaller compares a caller that sends no policy with those that send an empty one.
+func TestWhatIsLeftOutIsTheSameForEveryCaller(t *testing.T) {
+	understood := func(p *clusterpb.Policy) model.Policy {
+		in, err := convert.Input(&clusterpb.Snapshot{}, &plannerpb.Decide{Now: timestamppb.New(time.Unix(1, 0)), Policy: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.Policy
+	}
+	want := understood(nil)
+	if want.PerNodeOverhead != model.DefaultPerNodeOverhead {
+		t.Errorf("one more node counts for %d, want %d", want.PerNodeOverhead, model.DefaultPerNodeOverhead)
+	}
+	for who, p := range map[string]*clusterpb.Policy{"an empty message": {}, "an empty config": policy.Config{}.Proto()} {
+		if diff := cmp.Diff(want, understood(p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", who, diff)
+		}
+	}
 }
 
 func TestPolicyRefuses(t *testing.T) {

@@ -29,7 +29,7 @@ func (p *planPage) totals() {
 	}
 	if b := p.view.Plan.GetLowerBound(); b != nil {
 		p.Item(p.label("lower bound"), p.boundSentence(b))
-		p.Item(p.label("gap"), gapSentence(b))
+		p.Item(p.label("gap"), p.gapSentence(b))
 	}
 	label := "assumed"
 	for _, a := range p.view.Assumed {
@@ -141,15 +141,27 @@ func (p *planPage) costSentence() string {
 func (p *planPage) boundSentence(b *plannerpb.LowerBound) string {
 	bound := b.GetMicroUsdPerHour()
 	this := int64(math.Round(float64(bound) * (1 + b.GetGap()))) // the gap is between the two
-	return fmt.Sprintf("no plan for these pods costs less than %s%s an hour with the overhead per node; this one costs %s%s so",
-		p.mark(), page.Dollars(bound), p.mark(), page.Dollars(this))
+	return fmt.Sprintf("no plan for %s costs less than %s%s an hour with the overhead per node; this one costs %s%s so",
+		p.bounded(), p.mark(), page.Dollars(bound), p.mark(), page.Dollars(this))
 }
 
-func gapSentence(b *plannerpb.LowerBound) string {
-	if b.GetGap() <= 0 {
-		return "none: this plan is the cheapest there is"
+// bounded is what the bound is about: of pods that stay pending it says nothing.
+func (p *planPage) bounded() string {
+	if len(p.view.Plan.GetPending()) > 0 {
+		return "the pods that get new nodes"
 	}
-	return fmt.Sprintf("%.1f%%: this plan is at most that much more expensive than the cheapest", b.GetGap()*100)
+	return "these pods"
+}
+
+func (p *planPage) gapSentence(b *plannerpb.LowerBound) string {
+	about := ""
+	if len(p.view.Plan.GetPending()) > 0 {
+		about = " for them"
+	}
+	if b.GetGap() <= 0 {
+		return "none: this plan is the cheapest there is" + about
+	}
+	return fmt.Sprintf("%.1f%%: this plan is at most that much more expensive than the cheapest%s", b.GetGap()*100, about)
 }
 
 // advice lists changes that would make the plan better, with what each would do.
