@@ -69,8 +69,18 @@ func TestPoolsAreChosen(t *testing.T) {
 			},
 			map[model.PoolName]int{"default": 5},
 		},
-		"a pool that asks to be avoided is the last resort": {
+		"a pool that asks to be avoided is better than one that costs much more": {
 			func(w *world) {
+				w.pool().Taints = []model.Taint{{Key: "old", Effect: model.PreferNoSchedule}}
+				w.addPool("other", func(p *model.NodePool) {
+					p.Requirements = []model.Requirement{in("node.kubernetes.io/instance-type", "r5.large")}
+				})
+			},
+			map[model.PoolName]int{"default": 5},
+		},
+		"where preferences are enforced it is the last resort": {
+			func(w *world) {
+				w.Policy.Preferences = model.PreferencesEnforced
 				w.pool().Taints = []model.Taint{{Key: "old", Effect: model.PreferNoSchedule}}
 				w.addPool("other", func(p *model.NodePool) {
 					p.Requirements = []model.Requirement{in("node.kubernetes.io/instance-type", "r5.large")}

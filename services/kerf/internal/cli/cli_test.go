@@ -149,7 +149,7 @@ func TestDefaultsAreTheSameInAFile(t *testing.T) {
 	t.Parallel()
 	args := story(inflate+"inflate-12.yaml", "-o", "json", "--advice=0")
 	bare, file := run(t, "", args...), run(t, "{\"work\": null}", append(args, "--policy=-")...)
-	hash := regexp.MustCompile(`"input_hash": "[0-9a-f]{64}"`)
+	hash := regexp.MustCompile(`"inputHash": *"[0-9a-f]{64}"`)
 	if a, b := hash.FindString(bare.out), hash.FindString(file.out); a == "" || a != b {
 		t.Errorf("%q and %q, said %q", a, b, file.err)
 	}

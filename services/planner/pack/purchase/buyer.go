@@ -6,6 +6,7 @@
 package purchase
 
 import (
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -30,13 +31,17 @@ func NewBuyer(m *market.Market, rules *podrules.Rules, units *offer.ReservationU
 
 // Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
-// bought for. Pools of higher weight go first; going against a soft taint comes last.
+// bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint comes last.
 func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []podrules.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
 	l, solved := newBacklog(items, rules), 0
-	for _, preferred := range by.m.Passes() {
+	passes := by.m.Passes()
+	if by.m.World.Policy.Preferences != model.PreferencesEnforced {
+		passes = []bool{false} // the problem has a price for what goes against a soft taint
+	}
+	for _, preferred := range passes {
 		for _, tier := range tiers {
 			if l.done() {
 				break
