@@ -42,6 +42,19 @@ func TestEveryBrokenRuleIsCaught(t *testing.T) {
 	}
 }
 
+// TestEachFamilyHasARuleToBreak holds the list of mutations to that of families.
+func TestEachFamilyHasARuleToBreak(t *testing.T) {
+	covered := mutate.Unruly
+	for _, m := range mutate.All() {
+		covered |= m.Families
+	}
+	for _, f := range gen.All() {
+		if covered&f == 0 {
+			t.Errorf("no mutation is about %s", f)
+		}
+	}
+}
+
 func scheduler(t *testing.T) *kube.Scheduler {
 	t.Helper()
 	s, err := kube.New(t.Context())

@@ -37,7 +37,7 @@ func TestNeighboursAreTheSchedulers(t *testing.T) {
 			}
 			bound = append(bound, p)
 		}
-		o := kube.NewObjects(&model.Snapshot{Namespaces: []model.Namespace{{Name: "a"}, {Name: "b"}}})
+		o := kube.NewObjects(&model.Input{Snapshot: model.Snapshot{Namespaces: []model.Namespace{{Name: "a"}, {Name: "b"}}}})
 		if err := s.Reset(o, nodes, bound); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/judge"
 	"github.com/kerf-dev/kerf/test/differential/kube"
@@ -38,8 +40,9 @@ const huntRound = 2000
 
 // totals sum up many results.
 type totals struct {
-	seeds, placed, pending, unsupported, cautious, misfits, missed, violations, broken, misses, free int
-	failing                                                                                          []failing
+	seeds, placed, pending, unsupported, cautious, misfits, missed, forbidden, violations, broken, misses, free int
+	removed                                                                                                     map[model.DisruptionReason]int
+	failing                                                                                                     []failing
 }
 
 // failing is a seed whose plan is wrong.
@@ -56,6 +59,10 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 	t.cautious += r.Cautious
 	t.misfits += r.Count(judge.Misfit)
 	t.missed += r.Count(judge.Missed)
+	t.forbidden += r.Count(judge.Forbidden)
+	for _, d := range r.Plan.Disruptions {
+		t.removed[d.Reason] += len(d.Candidates)
+	}
 	t.violations += r.Count(judge.Violation)
 	t.broken += r.Count(judge.Broken)
 	t.misses += r.Misses
@@ -68,7 +75,7 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 // run tries the seeds and reports; it is false when a plan failed.
 func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	began := time.Now()
-	t := &totals{}
+	t := &totals{removed: make(map[model.DisruptionReason]int)}
 	for round := cfg; ; round.from += uint64(round.seeds) {
 		if cfg.hunt > 0 {
 			round.seeds = huntRound
@@ -94,9 +101,13 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 		fmt.Fprintf(out, "-from %d -seeds %d tries the same again\n", cfg.from, t.seeds)
 	}
 	took := time.Since(began)
-	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d unsupported, %d out of caution); misfits %d, missed %d; "+
+	fmt.Fprintf(out, "nodes removed:")
+	for _, reason := range slices.Sorted(maps.Keys(t.removed)) {
+		fmt.Fprintf(out, " %s %d", reason, t.removed[reason])
+	}
+	fmt.Fprintf(out, "\n%d seeds: %d pods placed, %d pending (%d unsupported, %d out of caution); misfits %d, missed %d, forbidden %d; "+
 		"random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
-		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.misfits, t.missed, t.misses, t.free, t.violations, t.broken,
+		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.misfits, t.missed, t.forbidden, t.misses, t.free, t.violations, t.broken,
 		took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
 	return len(t.failing) == 0, nil
 }

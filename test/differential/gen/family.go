@@ -6,10 +6,12 @@ import (
 )
 
 // Family is a set of kinds of constraints.
-type Family uint32
+type Family uint64
 
 // The families. HostAffinity is node affinity on the host name; it needs Affinity too.
-// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit.
+// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit. Kinds are
+// all reasons to disrupt nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by
+// several topologies at once, Devices those of dynamic resource allocation, and NewAttach attach limits that new nodes share with those of their type.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -41,17 +43,24 @@ const (
 	Removals
 	Buffers
 	Overlays
+	Kinds
+	Defaults
+	Several
+	Devices
+	NewAttach
 	end
 )
 
-// Everything is all the families.
-const Everything = end - 1
+// Everything is all the families but those of rules that the planner does not follow: it takes new nodes to attach any number
+// of volumes. These are drawn where they are named.
+const Everything = (end - 1) &^ NewAttach
 
 func names() []string {
 	return []string{
 		"selector", "affinity", "taints", "extended", "ports", "spread", "pod-affinity", "pod-anti-affinity", "namespaces",
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
 		"host-affinity", "daemon-ties", "roomy", "resource-limits", "leaving", "static", "expected", "removals", "buffers", "overlays",
+		"kinds", "defaults", "several", "devices", "new-attach",
 	}
 }
 
@@ -70,9 +79,12 @@ func Parse(text string) (Family, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		name, without := strings.CutPrefix(word, "-")
 		set := Family(0)
+		if name == "all" {
+			set = Everything
+		}
 		for i, n := range names() {
-			if n == name || name == "all" {
-				set |= 1 << i
+			if n == name {
+				set = 1 << i
 			}
 		}
 		if set == 0 {

@@ -41,11 +41,12 @@ const (
 // builder draws one Case.
 type builder struct {
 	*rand.Rand
-	// later draws the families from Roomy on: without these, a seed is the case that it was before there were any.
-	later *rand.Rand
-	on    Family
-	in    *model.Input
-	zones []string
+	// later draws the families from Roomy on, latest those from Kinds on: without these, a seed is the case that it was before
+	// there were any.
+	later, latest *rand.Rand
+	on            Family
+	in            *model.Input
+	zones         []string
 	// classes are those of pods; those of pods with volumes have one pod each.
 	classes []model.ClassID
 	pods    int
@@ -55,8 +56,9 @@ type builder struct {
 func New(seed uint64, families Family) Case {
 	c := Case{Seed: seed}
 	b := &builder{in: &c.Input}
-	b.Rand = rand.New(rand.NewPCG(seed, 0x6b657266))    //nolint:gosec // not a secret
-	b.later = rand.New(rand.NewPCG(seed, 0x6c61746572)) //nolint:gosec // not a secret
+	b.Rand = rand.New(rand.NewPCG(seed, 0x6b657266))       //nolint:gosec // not a secret
+	b.later = rand.New(rand.NewPCG(seed, 0x6c61746572))    //nolint:gosec // not a secret
+	b.latest = rand.New(rand.NewPCG(seed, 0x6c6174657374)) //nolint:gosec // not a secret
 	b.on = b.choose(families)
 	c.Families = b.on
 	b.in.Now, b.in.Kinds = Now(), []model.DecisionKind{model.KindProvision}
@@ -88,6 +90,11 @@ func New(seed uint64, families Family) Case {
 	b.changePods()
 	b.buffers()
 	b.overlays()
+	b.defaults()
+	b.several()
+	b.newAttach()
+	b.devices()
+	b.kinds()
 	return c
 }
 
@@ -99,6 +106,9 @@ func (b *builder) choose(families Family) Family {
 		draw := b.Rand
 		if f >= Roomy {
 			draw = b.later
+		}
+		if f >= Kinds {
+			draw = b.latest
 		}
 		if families&f != 0 && (draw.IntN(5) < 2 || all) {
 			out |= f

@@ -53,7 +53,7 @@ func (b *builder) changePools() {
 			}
 		}
 		if b.has(Removals) {
-			p.ConsolidationPolicy = model.WhenEmptyOrUnderutilized
+			p.ConsolidationPolicy, p.ConsolidateAfter = model.WhenEmptyOrUnderutilized, new(time.Duration)
 			p.Budgets = []model.DisruptionBudget{{Count: 100, IsPercent: true}}
 		}
 	}

@@ -30,6 +30,8 @@ const (
 	Misfit Kind = "misfit"
 	// Missed is a pod that is left pending though there is a way to place it.
 	Missed Kind = "missed"
+	// Forbidden is a plan that does what pools, budgets or pods forbid, or that says nothing about a pod.
+	Forbidden Kind = "forbidden"
 	// Violation is a plan that the planner's own verifier objects to.
 	Violation Kind = "violation"
 	// Broken is an input that the planner returns an error for, or panics on.
@@ -104,7 +106,7 @@ type trial struct {
 // Try plans for a case and holds the plan against the scheduler. An error is a defect of the test, not of the plan.
 func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 	t := &trial{
-		c: c, s: s, objects: kube.NewObjects(&c.Input.Snapshot), said: make(map[string]bool),
+		c: c, s: s, objects: kube.NewObjects(&c.Input), said: make(map[string]bool),
 		classes: make(map[model.ClassID]*model.PodClass), pods: make(map[model.PodID]*model.Pod),
 	}
 	for i := range c.Input.Snapshot.PodClasses {
@@ -172,6 +174,7 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 			t.fail(Failure{Kind: Violation, Rule: what, Detail: v.String()})
 		}
 	}
+	t.permitted()
 	t.order = slices.Clone(p.Placements)
 	slices.SortStableFunc(t.order, func(a, b model.Placement) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Pod, b.Pod))
@@ -191,6 +194,10 @@ func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 			continue
 		}
 		object, target := kube.Pod(pod, t.classes[pod.Class]), w.target(p)
+		if !w.has(target) {
+			t.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: "no such node", Detail: target + " is not there, or on its way out"})
+			continue
+		}
 		v, err := t.s.Schedule(object, target)
 		if err != nil {
 			return err
@@ -220,7 +227,7 @@ func (t *trial) free(number int) error {
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, p := range order {
 		pod := t.again(p.Pod)
-		if pod == nil {
+		if pod == nil || !w.has(w.target(p)) {
 			continue
 		}
 		object := kube.Pod(pod, t.classes[pod.Class])

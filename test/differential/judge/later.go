@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
@@ -33,6 +34,7 @@ func (w *world) stays(p *model.Pod) bool {
 
 // linger puts the nodes back that are on their way out, for no more pods.
 func (w *world) linger() {
+	w.lingering = len(w.nodes)
 	if !w.lingers {
 		return
 	}
@@ -43,6 +45,29 @@ func (w *world) linger() {
 			w.nodes = append(w.nodes, kube.Node(&n))
 		}
 	}
+}
+
+// attachLimits are those of a new node of a type: what the nodes of its type have, where all tell.
+func (t *trial) attachLimits(name model.TypeName) model.Amounts {
+	if t.c.Families&gen.NewAttach == 0 {
+		return nil
+	}
+	for _, n := range t.c.Input.Snapshot.Nodes {
+		if own, _ := n.Labels.Get(labels.InstanceType); own == string(name) {
+			return n.VolumeLimits
+		}
+	}
+	return nil
+}
+
+// devices are those that a pool's new node of a type has, as the pool says.
+func devices(p *model.NodePool, name model.TypeName) []model.NodeDevice {
+	for _, t := range p.Devices {
+		if slices.Contains(t.InstanceTypes, name) {
+			return t.Devices
+		}
+	}
+	return nil
 }
 
 // overlaid is what a node of a type and an offering has for pods, with what overlays add.
@@ -85,7 +110,12 @@ func (w *world) remove() error {
 		return nil
 	}
 	w.nodes = slices.DeleteFunc(w.nodes, func(n *corev1.Node) bool { return going[n.Name] })
-	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool { return going[p.Spec.NodeName] })
+	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool {
+		if going[p.Spec.NodeName] {
+			w.objects.Free(p)
+		}
+		return going[p.Spec.NodeName]
+	})
 	if err := w.s.Reset(w.objects, w.nodes, w.pods); err != nil {
 		return err
 	}
@@ -105,6 +135,10 @@ func (w *world) settle(left []model.Placement) error {
 				continue
 			}
 			object, target := kube.Pod(pod, w.classes[pod.Class]), w.target(p)
+			if !w.has(target) {
+				w.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: "no such node", Detail: "moved to " + target + ", which is not there"})
+				continue
+			}
 			v, err := w.s.Schedule(object, target)
 			if err != nil {
 				return err

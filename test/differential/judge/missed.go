@@ -81,28 +81,27 @@ func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 	}
 	claims := t.world(0, nil).offerings
 	maps.DeleteFunc(claims, func(_ string, n int) bool { return n < 2 })
-	for i := range t.c.Input.Snapshot.Nodes {
+	for i := range len(t.c.Input.Snapshot.Nodes) + len(t.c.Input.Snapshot.Claims) + len(t.Plan.NodeClaims) {
 		for _, here := range []bool{true, false} {
 			w := t.world(0, nil)
 			w.late = func(at int) bool { return (at == i) == here }
 			if err := t.play(w, unplaced); err != nil {
 				return err
 			}
+			// A pod that nodes on their way out keep from being placed is planned for once they are gone.
+			w = t.world(0, nil)
+			w.late, w.lingers = func(at int) bool { return (at == i) == here }, true
+			if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
+				return err
+			}
 		}
-	}
-	// A pod that nodes on their way out keep from being placed is planned for once they are gone.
-	w := t.world(0, nil)
-	w.lingers = true
-	if err := t.examineOnly(w, unplaced); err != nil {
-		return err
 	}
 	names := slices.Sorted(maps.Keys(claims))
 	for _, forced := range combinations(names, claims) {
-		if len(unplaced) == 0 {
-			return nil
-		}
-		if err := t.play(t.world(0, forced), unplaced); err != nil {
-			return err
+		for number := range 2 {
+			if err := t.play(t.world(number, forced), unplaced); err != nil || len(unplaced) == 0 {
+				return err
+			}
 		}
 	}
 	return nil
@@ -114,7 +113,7 @@ func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) e
 		return err
 	}
 	for _, p := range t.order {
-		if pod := t.again(p.Pod); pod != nil {
+		if pod := t.again(p.Pod); pod != nil && w.has(w.target(p)) {
 			if err := w.bind(kube.Pod(pod, t.classes[pod.Class]), w.target(p)); err != nil {
 				return err
 			}
@@ -158,14 +157,15 @@ func (w *world) cordoned(name string) bool {
 	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })
 }
 
-// surplus nodes are those that a static pool has too many, which the plan takes away, and those that take the place of others
-// before their time.
+// surplus nodes are those that a static pool has too many, or that are unhealthy, which the plan takes away whatever pods do,
+// and those that take the place of others before their time.
 func (w *world) surplus(name string) bool {
 	if slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool { return name == "claim-"+string(c.ID) && c.Disruption != "" }) {
 		return true
 	}
 	return slices.ContainsFunc(w.Plan.Disruptions, func(d model.Disruption) bool {
-		return d.Reason == model.ReasonSurplus && slices.ContainsFunc(d.Candidates, func(id model.ClaimID) bool {
+		whatever := d.Reason == model.ReasonSurplus || d.Reason == model.ReasonUnhealthy
+		return whatever && slices.ContainsFunc(d.Candidates, func(id model.ClaimID) bool {
 			joined := func(n model.Node) bool { return n.Claim == id && string(n.Name) == name }
 			return name == "claim-"+string(id) || slices.ContainsFunc(w.c.Input.Snapshot.Nodes, joined)
 		})
@@ -193,7 +193,7 @@ func (t *trial) report(unplaced map[model.ClassID]*leftPending) {
 	for _, id := range slices.Sorted(maps.Keys(unplaced)) {
 		s := unplaced[id]
 		ways := slices.Sorted(maps.Keys(s.ways))
-		if tied(t.classes[id]) && !slices.ContainsFunc(ways, func(way string) bool { return !t.undecided(way) }) {
+		if t.tied(t.classes[id]) && !slices.ContainsFunc(ways, func(way string) bool { return !t.undecided(way) }) {
 			t.Cautious++
 			continue
 		}
@@ -211,16 +211,21 @@ func code(c model.Code) string {
 }
 
 // tied says whether a class's pods look at where other pods are.
-func tied(c *model.PodClass) bool {
+func (t *trial) tied(c *model.PodClass) bool {
 	hard := func(t model.PodAffinityTerm) bool { return t.Weight == 0 }
-	return slices.ContainsFunc(c.TopologySpread, func(t model.TopologySpread) bool { return t.Required }) ||
+	required := func(t model.TopologySpread) bool { return t.Required }
+	byDefault := len(c.TopologySpread) == 0 && c.DefaultSelector != nil
+	return byDefault && slices.ContainsFunc(t.c.Input.Policy.DefaultSpread, required) || slices.ContainsFunc(c.TopologySpread, required) ||
 		slices.ContainsFunc(c.PodAffinity, hard) || slices.ContainsFunc(c.PodAntiAffinity, hard)
 }
 
-// undecided says whether a node is that of a claim in flight which may still become several things.
+// undecided says whether a node is that of a claim which may still become several things, in flight or of a static pool: other
+// new nodes are bought for their pods.
 func (t *trial) undecided(name string) bool {
 	return slices.ContainsFunc(t.c.Input.Snapshot.Claims, func(c model.Claim) bool {
 		return name == "claim-"+string(c.ID) && c.InstanceType == "" && len(c.Offerings) > 1
+	}) || slices.ContainsFunc(t.Plan.NodeClaims, func(c model.NodeClaim) bool {
+		return name == "claim-"+string(c.ID) && t.pool(c.NodePool).Replicas != nil && len(c.Offerings) > 1
 	})
 }
 

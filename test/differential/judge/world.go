@@ -22,6 +22,8 @@ import (
 type world struct {
 	*trial
 	rand *rand.Rand
+	// objects are the trial's, with the devices that pods are given in this world.
+	objects *kube.Objects
 	// late says whether a DaemonSet's pod that is still to start on the i-th node, which has joined, is there in this draw.
 	late  func(i int) bool
 	nodes []*corev1.Node
@@ -32,15 +34,15 @@ type world struct {
 	offerings map[string]int
 	// lingers says that nodes on their way out are there still, with the pods that the plan has no other place for.
 	lingers bool
-	// joined is how many of the nodes have joined; the others are to come.
-	joined int
+	// joined is how many of the nodes have joined; the others are to come, up to those that linger.
+	joined, lingering int
 }
 
 // world draws what the claims are launched as. In draw 0 each is what it lists first. Forced says of some nodes which of
 // their offerings it must be.
 func (t *trial) world(number int, forced map[string]int) *world {
 	w := &world{
-		trial: t, rand: rand.New(rand.NewPCG(t.c.Seed, uint64(number))), //nolint:gosec // not a secret
+		trial: t, objects: t.objects.Fork(), rand: rand.New(rand.NewPCG(t.c.Seed, uint64(number))), //nolint:gosec // not a secret
 		launched: make(map[string]model.RankedOffering), offerings: make(map[string]int),
 	}
 	switch number {
@@ -149,7 +151,8 @@ func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
 func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *corev1.Node {
 	it := t.instanceType(o.InstanceType)
 	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: it.Allocatable}
-	n.Allocatable = t.overlaid(it, o)
+	n.Allocatable, n.VolumeLimits = t.overlaid(it, o), t.attachLimits(it.Name)
+	n.Devices = devices(pool, o.InstanceType)
 	n.Labels = own
 	for _, l := range gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType) {
 		n.Labels = gen.With(n.Labels, l.Key, l.Value)
@@ -166,11 +169,13 @@ func (w *world) reset() error {
 	for i := range w.c.Input.Snapshot.Pods {
 		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" && w.stays(p) {
 			w.pods = append(w.pods, kube.Pod(p, w.classes[p.Class]))
+		} else if p.Node != "" {
+			w.objects.Free(kube.Pod(p, w.classes[p.Class]))
 		}
 	}
 	for i, n := range w.nodes {
 		for _, d := range w.daemons(n) {
-			if i >= w.joined || w.late(i) {
+			if i >= w.joined && i < w.lingering || w.late(i) {
 				w.pods = append(w.pods, d)
 			}
 		}
@@ -234,6 +239,11 @@ func (w *world) keep(requests model.Amounts, node string) error {
 	}
 	w.nodes[i] = n
 	return w.s.Reset(w.objects, w.nodes, w.pods)
+}
+
+// has says whether a node is there.
+func (w *world) has(name string) bool {
+	return slices.ContainsFunc(w.nodes, func(n *corev1.Node) bool { return n.Name == name })
 }
 
 func (w *world) target(p model.Placement) string {

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,12 +19,19 @@ import (
 
 // Objects are what plugins look up beside pods and nodes.
 type Objects struct {
-	Namespaces, Volumes, Claims, Classes, CSINodes []any
+	Namespaces, Volumes, Claims, Classes, ReplicaSets []any
+	// DeviceClaims are the claims of pods, by namespace and name.
+	DeviceClaims map[types.UID]*resourceapi.ResourceClaim
+	// Defaults are the scheduler's default spread constraints.
+	Defaults []corev1.TopologySpreadConstraint
 }
 
-// NewObjects collects the objects of a snapshot.
-func NewObjects(s *model.Snapshot) *Objects {
-	o := &Objects{}
+// NewObjects collects the objects of an input.
+func NewObjects(in *model.Input) *Objects {
+	s, o := &in.Snapshot, &Objects{DeviceClaims: make(map[types.UID]*resourceapi.ResourceClaim)}
+	for _, t := range in.Policy.DefaultSpread {
+		o.Defaults = append(o.Defaults, spread(t))
+	}
 	for _, ns := range s.Namespaces {
 		o.Namespaces = append(o.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name, Labels: labels(ns.Labels)}})
 	}
@@ -38,6 +47,7 @@ func NewObjects(s *model.Snapshot) *Objects {
 	}
 	seen := make(map[string]bool)
 	for _, p := range s.Pods {
+		o.deviceClaims(&p, classes[p.Class])
 		for i, v := range classes[p.Class].Volumes {
 			there := bound[p.Class]
 			if v.Name == "" {
@@ -49,8 +59,8 @@ func NewObjects(s *model.Snapshot) *Objects {
 			}
 		}
 	}
-	for i := range s.Nodes {
-		o.csiNode(&s.Nodes[i])
+	for i := range s.PodClasses {
+		o.owner(&s.PodClasses[i])
 	}
 	return o
 }
@@ -63,19 +73,39 @@ func volumeName(pod model.PodID, i int, v model.VolumeTopology) string {
 	return string(pod) + "-v" + strconv.Itoa(i)
 }
 
-// csiNode says how many volumes a node can attach. A node without limits has none of its drivers listed.
-func (o *Objects) csiNode(n *model.Node) {
-	if len(n.VolumeLimits) == 0 {
+// owner makes the ReplicaSet that tells the scheduler which pods belong together with those of a class.
+func (o *Objects) owner(c *model.PodClass) {
+	if c.DefaultSelector == nil {
 		return
 	}
-	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name)}}
-	for _, a := range n.VolumeLimits {
-		count := int32(a.Value)
+	o.ReplicaSets = append(o.ReplicaSets, &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: string(c.ID)},
+		Spec:       appsv1.ReplicaSetSpec{Selector: selector(c.DefaultSelector)},
+	})
+}
+
+// attachLimits begins the annotations by which a node carries how many volumes a driver can attach to it: what Kubernetes
+// keeps in a CSINode, which Reset makes from them.
+const attachLimits = "attach-limits.differential/"
+
+// csiNode says how many volumes a node can attach; nil for a node without limits, which has no drivers listed.
+func csiNode(n *corev1.Node) *storagev1.CSINode {
+	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+	for key, value := range n.Annotations {
+		driver, is := strings.CutPrefix(key, attachLimits)
+		limit, err := strconv.ParseInt(value, 10, 32)
+		if !is || err != nil {
+			continue
+		}
+		count := int32(limit)
 		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
-			Name: string(a.Resource), NodeID: string(n.Name), Allocatable: &storagev1.VolumeNodeResources{Count: &count},
+			Name: driver, NodeID: n.Name, Allocatable: &storagev1.VolumeNodeResources{Count: &count},
 		})
 	}
-	o.CSINodes = append(o.CSINodes, out)
+	if len(out.Spec.Drivers) == 0 {
+		return nil
+	}
+	return out
 }
 
 // hash makes choices that the planner does not see: which of two ways an object says the same.
@@ -143,6 +173,10 @@ func Node(n *model.Node) *corev1.Node {
 	for _, t := range n.Taints {
 		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
+	publish(out, n.Devices)
+	for _, a := range n.VolumeLimits {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, attachLimits+string(a.Resource), strconv.FormatInt(a.Value, 10))
+	}
 	out.Status.Allocatable, out.Status.Capacity = Resources(n.Allocatable), Resources(n.Allocatable)
 	return out
 }
@@ -179,6 +213,9 @@ func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
 	if p.Terminating {
 		out.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
+	if c.DefaultSelector != nil {
+		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: string(c.ID), Controller: new(true)}}
+	}
 	spec := &out.Spec
 	spec.SchedulerName, spec.NodeName, spec.NodeSelector = "default-scheduler", string(p.Node), labels(c.NodeSelector)
 	spec.Priority = &c.Priority
@@ -200,6 +237,10 @@ func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}})
+	}
+	for i := range c.DeviceClaims {
+		claim := deviceClaimName(name, i)
+		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: &claim})
 	}
 	spec.Affinity = affinity(c)
 	for _, t := range c.TopologySpread {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -22,6 +24,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -35,10 +38,22 @@ import (
 
 // Scheduler is one instance of the real scheduler's framework. It belongs to one goroutine.
 type Scheduler struct {
-	ctx       context.Context //nolint:containedctx // the framework lives as long as the context that made it
-	framework framework.Framework
-	factory   informers.SharedInformerFactory
-	snapshot  *shared
+	ctx context.Context //nolint:containedctx // the framework lives as long as the context that made it
+	// framework is the one of frameworks whose default spread is that of the last Reset: a plugin has it from the start.
+	framework  framework.Framework
+	frameworks map[string]framework.Framework
+	client     kubernetes.Interface
+	dra        fwk.SharedDRAManager
+	claimCache *assumecache.AssumeCache
+	// claims are those that the cache has, version the last that one of them has had.
+	claims  []*resourceapi.ResourceClaim
+	version int
+	// objects are those of the last Reset, last what became of the pod that was asked for last.
+	objects  *Objects
+	asked    types.UID
+	last     Verdict
+	factory  informers.SharedInformerFactory
+	snapshot *shared
 }
 
 // shared is the snapshot that plugins look at; Reset puts another in its place.
@@ -47,46 +62,80 @@ type shared struct{ *internalcache.Snapshot }
 // New makes a scheduler with the default profile.
 func New(ctx context.Context) (*Scheduler, error) {
 	metrics.Register()
-	cfg, err := latest.Default()
-	if err != nil {
-		return nil, fmt.Errorf("default configuration: %w", err)
-	}
 	client := fake.NewClientset()
-	s := &Scheduler{ctx: ctx, factory: informers.NewSharedInformerFactory(client, 0), snapshot: &shared{internalcache.NewEmptySnapshot()}}
+	s := &Scheduler{
+		ctx: ctx, client: client, factory: informers.NewSharedInformerFactory(client, 0),
+		frameworks: make(map[string]framework.Framework), snapshot: &shared{internalcache.NewEmptySnapshot()},
+	}
 	// The informers are never started: Reset writes into their indexes, which is what the listers read.
-	dra, err := s.devices(client)
-	if err != nil {
+	var err error
+	if s.dra, err = s.devices(client); err != nil {
 		return nil, err
 	}
-	s.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), &cfg.Profiles[0],
-		runtime.WithClientSet(client),
+	return s, s.spreadByDefault(nil)
+}
+
+// spreadByDefault makes the scheduler spread pods that do not say how by some constraints; none are those that it comes with.
+func (s *Scheduler) spreadByDefault(constraints []corev1.TopologySpreadConstraint) error {
+	key := fmt.Sprint(constraints)
+	if made := s.frameworks[key]; made != nil {
+		s.framework = made
+		return nil
+	}
+	cfg, err := latest.Default()
+	if err != nil {
+		return fmt.Errorf("default configuration: %w", err)
+	}
+	// A plugin's index of pods is named after the profile, and there can't be two of a name.
+	cfg.Profiles[0].SchedulerName += fmt.Sprint("-", len(s.frameworks))
+	for _, p := range cfg.Profiles[0].PluginConfig {
+		if args, is := p.Args.(*config.PodTopologySpreadArgs); is && len(constraints) > 0 {
+			args.DefaultConstraints, args.DefaultingType = constraints, config.ListDefaulting
+		}
+	}
+	s.framework, err = runtime.NewFramework(s.ctx, plugins.NewInTreeRegistry(), &cfg.Profiles[0],
+		runtime.WithClientSet(s.client),
 		runtime.WithInformerFactory(s.factory),
 		runtime.WithSnapshotSharedLister(s.snapshot),
 		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(s.factory.Storage().V1().CSINodes().Lister())),
-		runtime.WithSharedDRAManager(dra),
+		runtime.WithSharedDRAManager(s.dra),
 		runtime.WithParallelism(1),
-		runtime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Second, ctx.Done())),
+		runtime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Second, s.ctx.Done())),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("framework: %w", err)
+		return fmt.Errorf("framework: %w", err)
 	}
-	return s, nil
+	s.frameworks[key] = s.framework
+	return nil
 }
 
-// devices is what the scheduler knows of dynamic resources: nothing, but the plugin for them asks.
+// devices is what the scheduler knows of dynamic resources; Reset fills it.
 func (s *Scheduler) devices(client kubernetes.Interface) (fwk.SharedDRAManager, error) {
 	resources := s.factory.Resource().V1()
 	slices, err := tracker.StartTracker(s.ctx, tracker.Options{SliceInformer: resources.ResourceSlices(), KubeClient: client})
 	if err != nil {
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
-	claims := assumecache.NewAssumeCache(klog.Background(), resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	return dynamicresources.NewDRAManager(s.ctx, claims, slices, s.factory), nil
+	s.claimCache = assumecache.NewAssumeCache(klog.Background(), resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	return dynamicresources.NewDRAManager(s.ctx, s.claimCache, slices, s.factory), nil
 }
 
 // Reset makes the scheduler see these objects and nothing else. Pods must name their nodes.
 func (s *Scheduler) Reset(o *Objects, nodes []*corev1.Node, bound []*corev1.Pod) error {
-	core, storage := s.factory.Core().V1(), s.factory.Storage().V1()
+	if err := s.spreadByDefault(o.Defaults); err != nil {
+		return err
+	}
+	s.objects = o
+	var csiNodes, published []any
+	for _, n := range nodes {
+		if x := slice(n); x != nil {
+			published = append(published, x)
+		}
+		if c := csiNode(n); c != nil {
+			csiNodes = append(csiNodes, c)
+		}
+	}
+	apps, core, storage := s.factory.Apps().V1(), s.factory.Core().V1(), s.factory.Storage().V1()
 	for _, fill := range []struct {
 		index   cache.Indexer
 		objects []any
@@ -95,18 +144,25 @@ func (s *Scheduler) Reset(o *Objects, nodes []*corev1.Node, bound []*corev1.Pod)
 		{core.PersistentVolumes().Informer().GetIndexer(), o.Volumes},
 		{core.PersistentVolumeClaims().Informer().GetIndexer(), o.Claims},
 		{storage.StorageClasses().Informer().GetIndexer(), o.Classes},
-		{storage.CSINodes().Informer().GetIndexer(), o.CSINodes},
+		{storage.CSINodes().Informer().GetIndexer(), csiNodes},
+		{s.factory.Resource().V1().ResourceSlices().Informer().GetIndexer(), published},
+		{s.factory.Resource().V1().DeviceClasses().Informer().GetIndexer(), deviceClasses()},
+		{apps.ReplicaSets().Informer().GetIndexer(), o.ReplicaSets},
 	} {
 		if err := fill.index.Replace(fill.objects, ""); err != nil {
 			return fmt.Errorf("fill an index: %w", err)
 		}
 	}
+	s.claimed(o.DeviceClaims)
 	s.snapshot.Snapshot = internalcache.NewSnapshot(bound, nodes)
 	return nil
 }
 
 // Bind puts a pod onto a node, whether it may run there or not.
 func (s *Scheduler) Bind(pod *corev1.Pod, node string) error {
+	if err := s.allocate(pod, node); err != nil {
+		return err
+	}
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName = node
 	info, err := framework.NewPodInfo(pod)
@@ -166,6 +222,7 @@ func (s *Scheduler) Schedule(pod *corev1.Pod, only ...string) (Verdict, error) {
 		}
 		v.Refusals[name] = Refusal{verdict.Plugin(), verdict.Message()}
 	}
+	s.asked, s.last = pod.UID, v
 	return v, nil
 }
 

@@ -28,6 +28,9 @@ func Scenario(c gen.Case, title string) string {
 	if len(c.Input.Kinds) > 0 {
 		w.WriteString("kinds provision\n")
 	}
+	for _, t := range c.Input.Policy.DefaultSpread {
+		w.line("# default spread", spread(t))
+	}
 	w.WriteString("-- snapshot --\n")
 	for _, ns := range w.s.Namespaces {
 		w.line("namespace", ns.Name, pair("labels", pairs(ns.Labels)))

@@ -1,0 +1,183 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/differential/gen"
+)
+
+// devicesOf is the annotation by which a node carries the devices that a driver publishes for it: what Kubernetes keeps in
+// ResourceSlices, which Reset makes from it.
+const devicesOf = "devices.differential"
+
+// publish notes a node's devices at the node.
+func publish(n *corev1.Node, list []model.NodeDevice) {
+	if len(list) == 0 {
+		return
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(fmt.Sprintf("a device is plain data: %v", err))
+	}
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, devicesOf, string(text))
+}
+
+// slice is what a driver publishes for a node; nil where that is nothing.
+func slice(n *corev1.Node) *resourceapi.ResourceSlice {
+	var list []model.NodeDevice
+	if text := n.Annotations[devicesOf]; text == "" || json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	out := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+	out.Spec = resourceapi.ResourceSliceSpec{
+		Driver: gen.DeviceDriver, Pool: resourceapi.ResourcePool{Name: n.Name, Generation: 1, ResourceSliceCount: 1}, NodeName: &n.Name,
+	}
+	for _, d := range list {
+		x := resourceapi.Device{Name: d.Name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
+			"big": {BoolValue: new(slices.Contains(d.Selectors, gen.BigDevice))},
+		}}
+		for _, a := range d.Attributes {
+			number, _ := strconv.ParseInt(strings.TrimPrefix(a.Value, "int:"), 10, 64) // the generator knows no other type
+			_, name, _ := strings.Cut(a.Key, "/")
+			x.Attributes[resourceapi.QualifiedName(name)] = resourceapi.DeviceAttribute{IntValue: &number}
+		}
+		out.Spec.Devices = append(out.Spec.Devices, x)
+	}
+	return out
+}
+
+// deviceClasses are the selectors of the generator.
+func deviceClasses() []any {
+	class := func(name, expression string) *resourceapi.DeviceClass {
+		return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.DeviceClassSpec{
+			Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}},
+		}}
+	}
+	return []any{
+		class(gen.AnyDevice, `device.driver == "`+gen.DeviceDriver+`"`),
+		class(gen.BigDevice, `device.attributes["`+gen.DeviceDriver+`"].big`),
+	}
+}
+
+// deviceClaimName is the i-th of a pod's claims.
+func deviceClaimName(pod string, i int) string { return pod + "-devices-" + strconv.Itoa(i) }
+
+// deviceClaims makes the claims of a pod: where it runs, with the devices that it was given.
+func (o *Objects) deviceClaims(p *model.Pod, c *model.PodClass) {
+	namespace, name, _ := strings.Cut(string(p.ID), "/")
+	given := p.Devices
+	for i, x := range c.DeviceClaims {
+		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: deviceClaimName(name, i)}}
+		claim.UID = types.UID(namespace + "/" + claim.Name)
+		for _, r := range x.Requests {
+			claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, deviceRequest(r))
+		}
+		for _, k := range x.Constraints {
+			claim.Spec.Devices.Constraints = append(claim.Spec.Devices.Constraints, resourceapi.DeviceConstraint{
+				Requests: k.Requests, MatchAttribute: new(resourceapi.FullyQualifiedName(k.Attribute)),
+			})
+		}
+		if p.Node != "" {
+			claim.Status.Allocation = &resourceapi.AllocationResult{NodeSelector: onNode(string(p.Node))}
+			for _, d := range given {
+				claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourceapi.DeviceRequestAllocationResult{
+					Request: x.Requests[0].Name, Driver: d.Driver, Pool: string(p.Node), Device: d.Name,
+				})
+			}
+		}
+		o.DeviceClaims[claim.UID] = claim
+	}
+}
+
+func onNode(name string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}},
+	}}}
+}
+
+func deviceRequest(r model.DeviceRequest) resourceapi.DeviceRequest {
+	out := resourceapi.DeviceRequest{Name: r.Name}
+	mode := func(o model.DeviceOption) resourceapi.DeviceAllocationMode {
+		if o.Count == 0 {
+			return resourceapi.DeviceAllocationModeAll
+		}
+		return resourceapi.DeviceAllocationModeExactCount
+	}
+	if o := r.Options[0]; len(r.Options) == 1 {
+		out.Exactly = &resourceapi.ExactDeviceRequest{DeviceClassName: o.Selector, AllocationMode: mode(o), Count: int64(o.Count)}
+		return out
+	}
+	for _, o := range r.Options {
+		out.FirstAvailable = append(out.FirstAvailable, resourceapi.DeviceSubRequest{
+			Name: o.Name, DeviceClassName: o.Selector, AllocationMode: mode(o), Count: int64(o.Count),
+		})
+	}
+	return out
+}
+
+// Fork is for one world: what its pods are given there is not given in another.
+func (o *Objects) Fork() *Objects {
+	out := *o
+	out.DeviceClaims = maps.Clone(o.DeviceClaims)
+	return &out
+}
+
+// Free takes the devices of a pod back, which is made again.
+func (o *Objects) Free(pod *corev1.Pod) {
+	for _, x := range pod.Spec.ResourceClaims {
+		uid := types.UID(pod.Namespace + "/" + *x.ResourceClaimName)
+		claim := o.DeviceClaims[uid].DeepCopy()
+		claim.Status.Allocation = nil
+		o.DeviceClaims[uid] = claim
+	}
+}
+
+// claimed hands the claims to the scheduler in the place of those that it knew. It goes by their versions.
+func (s *Scheduler) claimed(all map[types.UID]*resourceapi.ResourceClaim) {
+	for _, c := range s.claims {
+		assumecache.DeleteTestObject(s.claimCache, c)
+	}
+	s.claims = nil
+	for _, uid := range slices.Sorted(maps.Keys(all)) {
+		s.version++
+		c := all[uid].DeepCopy()
+		c.ResourceVersion = strconv.Itoa(s.version)
+		assumecache.AddTestObject(s.claimCache, c)
+		s.claims = append(s.claims, c)
+	}
+}
+
+// allocate gives a pod the devices that the scheduler found for it when it was asked last; none where it found no way.
+func (s *Scheduler) allocate(pod *corev1.Pod, node string) error {
+	if len(pod.Spec.ResourceClaims) == 0 || s.asked != pod.UID || !slices.Contains(s.last.Nodes, node) {
+		return nil
+	}
+	if status := s.framework.RunReservePluginsReserve(s.ctx, s.last.state, pod, node); !status.IsSuccess() {
+		return fmt.Errorf("reserve %s on %s: %w", pod.Name, node, status.AsError())
+	}
+	tracker := s.dra.ResourceClaims()
+	for _, x := range pod.Spec.ResourceClaims {
+		uid := types.UID(pod.Namespace + "/" + *x.ResourceClaimName)
+		if allocation := tracker.GetPendingAllocation(uid); allocation != nil {
+			claim := s.objects.DeviceClaims[uid].DeepCopy()
+			claim.Status.Allocation = allocation.DeepCopy()
+			s.objects.DeviceClaims[uid] = claim
+		}
+	}
+	// What was reserved is kept by objects, which belong to one world; the plugins' own memory would outlive it.
+	s.framework.RunReservePluginsUnreserve(s.ctx, s.last.state, pod, node)
+	s.claimed(s.objects.DeviceClaims)
+	return nil
+}
