@@ -57,6 +57,27 @@ func TestBenchTable(t *testing.T) {
 	golden.Check(t, "suite-bare.txt", bare.String())
 }
 
+func TestDrawnWorkloadsAreSummedUp(t *testing.T) {
+	t.Parallel()
+	line := func(name string, bound float64) bench.Line {
+		l := measured(name, 100, 5, 10)
+		l.Job.Workload, l.Bound = name, bound
+		return l
+	}
+	left := line("draw-4", 5)
+	left.Result.UnscheduledPods = 1
+	var out strings.Builder
+	report := bench.Report{Runs: 1, Lines: []bench.Line{line("draw-1", 9.9), line("draw-2", 8), line("draw-3", 10), left}}
+	if err := show.Drawn(&out, report); err != nil {
+		t.Fatal(err)
+	}
+	const want = "COST OVER BOUND  of 3 workloads: median 1.01%, worst 25.00% (draw-2); 1 workload without a bound, or with pods that stay pending\n" +
+		"  once more: bench -workload draw-2 -runs 1\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("ends otherwise:\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
 func TestBenchOfDisruption(t *testing.T) {
 	t.Parallel()
 	l := measured("/files/W5.json", 0, 4321, 95.97)

@@ -110,8 +110,8 @@ func (p *Pool) check() error {
 }
 
 func (s *Shape) check() error {
-	if s.CPU < 0 || s.Memory < 0 {
-		return fmt.Errorf("cpu %d and mem %d: want 0 or more", s.CPU, s.Memory)
+	if s.CPU < 0 || s.Memory < 0 || s.GPU < 0 {
+		return fmt.Errorf("cpu %d, mem %d and gpu %d: want 0 or more", s.CPU, s.Memory, s.GPU)
 	}
 	if _, err := requirements(s.Requirements); err != nil {
 		return err

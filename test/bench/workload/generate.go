@@ -10,7 +10,7 @@ import (
 )
 
 // BuiltIn makes a workload from its name; the same name gives the same workload always. Some name a size: G2-5000 is the
-// mix of W2 with 5,000 pods. The catalogue is that of the nodes that exist, for workloads that have any.
+// mix of W2 with 5,000 pods; of draw it is the seed. The catalogue is that of the nodes that exist, for workloads that have any.
 func BuiltIn(name string, c *Catalog) (*Workload, error) {
 	kind, size := name, 0
 	if prefix, digits, ok := strings.Cut(name, "-"); ok {
@@ -79,6 +79,7 @@ func builtins() []builtin {
 		{"GN", true, fitting(9)},
 		{"GF", true, unfitting(9)},
 		{"mix", true, func(_ *Catalog, size int) (*Workload, error) { return fiveClasses(11, size), nil }},
+		{"draw", true, func(c *Catalog, seed int) (*Workload, error) { return anything(c, seed), nil }},
 		{"preferences", true, func(_ *Catalog, size int) (*Workload, error) { return preferences(12, size), nil }},
 	}
 }

@@ -20,6 +20,7 @@ const (
 	className = "default"
 	catalogID = "types"
 	awsLabel  = "karpenter.k8s.aws/"
+	gpus      = model.Resource("nvidia.com/gpu")
 )
 
 // Now is the time that is planned for. It is no part of the files, and nothing in them depends on it.
@@ -134,7 +135,7 @@ func (t *Type) asLabels() model.Labels {
 func (t *Type) amounts(cpu, memory int64) model.Amounts {
 	out := model.Amounts{{Resource: model.CPU, Value: cpu}, {Resource: model.Memory, Value: memory * MiB}}
 	if t.GPU > 0 {
-		out = append(out, model.Amount{Resource: "nvidia.com/gpu", Value: t.GPU})
+		out = append(out, model.Amount{Resource: gpus, Value: t.GPU})
 	}
 	return append(out, model.Amount{Resource: model.Pods, Value: t.Pods})
 }
@@ -181,6 +182,9 @@ func podClass(i int, s *Shape) (model.PodClass, error) {
 		},
 		NodeSelector: asLabels(s.NodeSelector), SchedulerName: "default-scheduler", Preempts: true,
 		OwnerKind: "ReplicaSet", OwnerName: fmt.Sprintf("shape-%d", i), OwnerRevision: "1",
+	}
+	if s.GPU > 0 {
+		out.Requests = slices.Insert(out.Requests, 2, model.Amount{Resource: gpus, Value: s.GPU})
 	}
 	reqs, err := requirements(s.Requirements)
 	if err != nil {

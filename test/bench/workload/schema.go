@@ -84,8 +84,10 @@ type Toleration struct{ Key, Op, Value, Effect string }
 // Shape is a kind of pod. All pods are in namespace default.
 type Shape struct {
 	// CPU is millicores, Memory MiB.
-	CPU          int64             `json:"cpu"`
-	Memory       int64             `json:"mem"`
+	CPU    int64 `json:"cpu"`
+	Memory int64 `json:"mem"`
+	// GPU is not in published files.
+	GPU          int64             `json:"gpu,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Requirements are required node affinity: one term, all of which must hold.

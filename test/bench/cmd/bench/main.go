@@ -51,6 +51,8 @@ type options struct {
 	rounds    int
 	curve     string
 	output    string
+	draw      int
+	seed      int
 }
 
 func (o *options) flags() *flag.FlagSet {
@@ -70,6 +72,8 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.write, "write", "", "write the built-in catalogue and workloads into a `directory`, and measure nothing")
 	f.IntVar(&o.rounds, "rounds", 0, "with -mode disrupt: stop after `N` plans; 0 goes on until no more nodes go")
 	f.StringVar(&o.curve, "curve", "", "with -mode disrupt: draw cost over moves and over CPU time into a `file` (SVG)")
+	f.IntVar(&o.draw, "draw", 0, "measure `N` workloads that are drawn, not chosen, and say the median and the worst of cost over bound")
+	f.IntVar(&o.seed, "seed", 1, "with -draw: the first workload's `seed`; the others have the next ones")
 	f.StringVar(&o.output, "o", "table", "how to print: table or json")
 	return f
 }
@@ -114,9 +118,13 @@ func (o *options) check() error {
 		return fmt.Errorf("-rounds %d: want a number of plans, or 0 for all", o.rounds)
 	case o.mode != bench.Disrupt && (o.rounds > 0 || o.curve != ""):
 		return errors.New("-rounds and -curve are for -mode disrupt")
+	case o.draw < 0 || o.seed < 1:
+		return fmt.Errorf("-draw %d -seed %d: want a number of workloads, and a seed of 1 or more", o.draw, o.seed)
+	case o.draw > 0 && (len(o.workloads) > 0 || o.files != "" || o.mode != bench.Schedule):
+		return errors.New("-draw is for mode schedule, without -workload and -files")
 	case o.files != "" && o.catalog != "":
 		return errors.New("-files and -catalog both name a catalogue: give one of them")
-	case len(o.workloads) == 0 && (o.catalog != "" || o.types > 0):
+	case len(o.workloads) == 0 && o.draw == 0 && (o.catalog != "" || o.types > 0):
 		return errors.New("-catalog and -types are for workloads that are named: add -workload; see bench -help")
 	}
 	return nil
@@ -150,6 +158,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		err = printJSON(stdout, report)
 	case o.mode == bench.Disrupt:
 		err = show.Disrupt(stdout, report)
+	case o.draw > 0:
+		err = show.Drawn(stdout, report)
 	default:
 		err = show.Suite(stdout, report)
 	}
@@ -159,8 +169,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// rows are the named workloads, or all of the suite.
+// rows are the named or drawn workloads, or all of the suite.
 func (o *options) rows() ([]bench.Row, error) {
+	for i := range o.draw {
+		o.workloads = append(o.workloads, workload.Drawn(o.seed+i))
+	}
 	list := bench.Rows
 	if o.mode == bench.Disrupt {
 		list = bench.DisruptRows
