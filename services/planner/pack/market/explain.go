@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -159,8 +160,9 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		if v.Pool != out.pool {
 			continue
 		}
+		tooFew := sync.OnceValue(func() model.Reason { return m.tooFew(v, c) }) // it looks at all options, and many of them ask
 		for _, o := range v.Options {
-			stage, r, l := m.explainOption(o, c, lim, peers)
+			stage, r, l := m.explainOption(o, c, lim, tooFew, peers)
 			if stage > out.stage || (stage == out.stage && (out.InstanceType == "" || l < lack)) {
 				out.stage, out.Reason, out.InstanceType, lack = stage, r, o.Type.Name, l
 			}
@@ -170,7 +172,9 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 }
 
 // explainOption says how far an option comes, which rule it breaks there, and by how much.
-func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func(*Option) model.Reason) (stage int, r model.Reason, lack float64) {
+func (m *Market) explainOption(
+	o *Option, c *view.Class, lim *Limits, tooFew func() model.Reason, peers func(*Option) model.Reason,
+) (stage int, r model.Reason, lack float64) {
 	subject := "instancetype/" + string(o.Type.Name)
 	if r := fit.Static(c, &o.Place); !r.OK() {
 		r.Subject = subject
@@ -190,7 +194,7 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 		return missLimit, lim.reason(o), float64(o.Price)
 	}
 	if _, ok := m.Rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
-		return missChoice, m.tooFew(o, c), 0
+		return missChoice, tooFew(), 0
 	}
 	if r := peers(o); !r.OK() {
 		return missPeers, r, float64(o.Price)
@@ -201,16 +205,16 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 }
 
 // tooFew names the first label that what holds the pod has fewer values of than the pool's minValues ask for.
-func (m *Market) tooFew(o *Option, c *view.Class) model.Reason {
+func (m *Market) tooFew(v *Variant, c *view.Class) model.Reason {
 	out := model.Reason{
-		Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
+		Code: model.CodeMinValues, Subject: "nodepool/" + string(v.Pool.Name),
 		Message: "too few distinct offerings hold the pod for the pool's minValues",
 		Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
 	}
 	load := m.Combine([]Item{{Class: c, Pods: []int{0}}})
-	for _, r := range o.Pool.Requirements {
+	for _, r := range v.Pool.Requirements {
 		values := map[string]bool{}
-		for _, other := range o.Variant.Options {
+		for _, other := range v.Options {
 			if value, ok := other.Label(r.Key); ok && other.Available && other.Fits(load) {
 				values[value] = true
 			}
