@@ -145,17 +145,28 @@ func (p *planPage) boundSentence(b *plannerpb.LowerBound) string {
 		p.bounded(), p.mark(), page.Dollars(bound), p.mark(), page.Dollars(this))
 }
 
-// bounded is what the bound is about: of pods that stay pending it says nothing.
+// bounded is what the bound is about: it says nothing of pods that stay pending, and not that other pods might use the capacity
+// that is there.
 func (p *planPage) bounded() string {
-	if len(p.view.Plan.GetPending()) > 0 {
+	if p.someGetNone() {
 		return "the pods that get new nodes"
 	}
 	return "these pods"
 }
 
+// someGetNone says that new nodes are not for all pods that the plan is about.
+func (p *planPage) someGetNone() bool {
+	bought := map[string]bool{}
+	for _, c := range p.view.Plan.GetNodeClaims() {
+		bought[c.GetId()] = true
+	}
+	return len(p.view.Plan.GetPending()) > 0 ||
+		slices.ContainsFunc(p.view.Plan.GetPlacements(), func(pl *plannerpb.Placement) bool { return !bought[pl.GetClaim()] })
+}
+
 func (p *planPage) gapSentence(b *plannerpb.LowerBound) string {
 	about := ""
-	if len(p.view.Plan.GetPending()) > 0 {
+	if p.someGetNone() {
 		about = " for them"
 	}
 	if b.GetGap() <= 0 {

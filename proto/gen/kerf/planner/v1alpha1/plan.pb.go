@@ -36,7 +36,7 @@ const (
 	BoundKind_BOUND_KIND_LP BoundKind = 2
 	// By Farley's scaling of a dual that is not yet optimal.
 	BoundKind_BOUND_KIND_FARLEY BoundKind = 3
-	// The plan is proven to be the cheapest.
+	// The claims are proven to be the cheapest for their pods.
 	BoundKind_BOUND_KIND_EXACT BoundKind = 4
 )
 
@@ -1264,14 +1264,14 @@ func (x *BufferCapacity) GetTemplateGeneration() int64 {
 	return 0
 }
 
-// LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
-// policy's overhead for each node.
+// LowerBound is a price that no claims for the pods of the plan's claims can beat: at the prices that offerings are weighed at, and
+// with the policy's overhead for each node. It takes for granted which pods use the capacity that is there.
 type LowerBound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bound, micro-dollars per hour.
 	MicroUsdPerHour int64 `protobuf:"varint,1,opt,name=micro_usd_per_hour,json=microUsdPerHour,proto3" json:"micro_usd_per_hour,omitempty"`
 	// What the plan's claims cost, weighed and with overhead, over the bound, less one: 0.02 is two per cent above, 0 proves
-	// that the plan is the cheapest.
+	// that the claims are the cheapest for their pods.
 	Gap float64 `protobuf:"fixed64,2,opt,name=gap,proto3" json:"gap,omitempty"`
 	// How it was proven.
 	Kind          BoundKind `protobuf:"varint,3,opt,name=kind,proto3,enum=kerf.planner.v1alpha1.BoundKind" json:"kind,omitempty"`
