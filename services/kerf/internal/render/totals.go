@@ -148,25 +148,25 @@ func (p *planPage) boundSentence(b *plannerpb.LowerBound) string {
 // bounded is what the bound is about: it says nothing of pods that stay pending, and not that other pods might use the capacity
 // that is there.
 func (p *planPage) bounded() string {
-	if p.someGetNone() {
+	if someGetNone(p.view.Plan) {
 		return "the pods that get new nodes"
 	}
 	return "these pods"
 }
 
-// someGetNone says that new nodes are not for all pods that the plan is about.
-func (p *planPage) someGetNone() bool {
+// someGetNone says that new nodes are not for all pods that a plan is about.
+func someGetNone(plan *plannerpb.Plan) bool {
 	bought := map[string]bool{}
-	for _, c := range p.view.Plan.GetNodeClaims() {
+	for _, c := range plan.GetNodeClaims() {
 		bought[c.GetId()] = true
 	}
-	return len(p.view.Plan.GetPending()) > 0 ||
-		slices.ContainsFunc(p.view.Plan.GetPlacements(), func(pl *plannerpb.Placement) bool { return !bought[pl.GetClaim()] })
+	return len(plan.GetPending()) > 0 ||
+		slices.ContainsFunc(plan.GetPlacements(), func(pl *plannerpb.Placement) bool { return !bought[pl.GetClaim()] })
 }
 
 func (p *planPage) gapSentence(b *plannerpb.LowerBound) string {
 	about := ""
-	if p.someGetNone() {
+	if someGetNone(p.view.Plan) {
 		about = " for them"
 	}
 	if b.GetGap() <= 0 {
