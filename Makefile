@@ -21,6 +21,15 @@ BASELINE := proto/released/kerf.binpb
 # The race detector needs a C compiler; without one the tests still run, and say so.
 RACE := $(if $(shell command -v $$(go env CC)),-race)
 
+# RETRIED runs tests as go test does, and those that fail once more, alone: what passes then was late on a busy machine, or
+# is wrong now and then, and is named at the end. What fails twice, a data race, a panic, and more than ten failures fail.
+RETRIED = gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped --rerun-fails=1 \
+	--rerun-fails-max-failures 10 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --rerun-fails-report $$(mktemp $(BIN)/retried.XXXX)
+define retried
+@[ -z "$$(cat $(BIN)/retried.*)" ] || { printf '\nWARNING: failed, and passed when run once more:\n'; cat $(BIN)/retried.*; }
+@rm $(BIN)/retried.*
+endef
+
 # steps runs targets one after the other, prints how long each took and stops at the first that fails.
 define steps
 @for step in $(1); do \
@@ -145,14 +154,15 @@ scenarios: ## The planner's behaviours, written as files (ARGS=-update accepts w
 	@echo "$$(ls test/scenario/testdata/*.txtar | wc -l) scenarios; docs/behaviours.md lists them"
 
 .PHONY: race
-race: ## The unit tests under the race detector
+race: $(BIN)/.tools ## The unit tests under the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: these tests run WITHOUT the race detector"
 	@# Go 1.26 gives all timers of a synctest bubble one race context, and two threads that use it at once crash the
 	@# detector (runtime.(*timer).maybeRunChan, unlockAndRun): tests of bubbles run on one thread, where that can't be.
 	@# Races are found by what happens before what, so none is missed for it.
 	@bubbles=$$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' work | awk '/testing\/synctest/{print $$1}'); \
-	go test -short -timeout 30m $(RACE) -cpu 1 $$bubbles; \
-	go test -short -timeout 30m $(RACE) $$(go list work | grep -vxF "$$bubbles")
+	$(RETRIED) --packages "$$bubbles" -- -short -timeout 30m $(RACE) -cpu 1; \
+	$(RETRIED) --packages "$$(go list work | grep -vxF "$$bubbles")" -- -short -timeout 30m $(RACE)
+	$(retried)
 
 .PHONY: standalone
 standalone: ## Build each module with the workspace off, as images and outside users do
@@ -162,10 +172,11 @@ standalone: ## Build each module with the workspace off, as images and outside u
 	@cd test/chart && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
-e2e: controlplane observers ## The tests that run a real control plane, one package at a time
+e2e: $(BIN)/.tools controlplane observers ## The tests that run a real control plane, one package at a time
 	@# Compile first and in parallel; with -short and no test to run nothing starts.
 	@go test -short -run '^$$' ./test/... > /dev/null
-	go test -count=1 -p 1 -timeout 30m ./test/...
+	$(RETRIED) --packages ./test/... -- -count=1 -p 1 -timeout 30m
+	$(retried)
 
 .PHONY: differential
 differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-seed 7" for one, -help for more)
