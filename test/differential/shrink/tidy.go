@@ -51,6 +51,26 @@ func tidy(s *model.Snapshot) {
 		s.Catalogs[i].InstanceTypes = slices.DeleteFunc(s.Catalogs[i].InstanceTypes, func(t model.InstanceType) bool { return !types[t.Name] })
 	}
 	tidyClasses(s)
+	tidyDevices(s)
+}
+
+// tidyDevices takes away claims that ask for nothing, and from pods what they have no claim on.
+func tidyDevices(s *model.Snapshot) {
+	claims := make(map[model.ClassID]bool)
+	for i := range s.PodClasses {
+		c := &s.PodClasses[i]
+		for j := range c.DeviceClaims {
+			x := &c.DeviceClaims[j]
+			x.Requests = slices.DeleteFunc(x.Requests, func(r model.DeviceRequest) bool { return len(r.Options) == 0 })
+		}
+		c.DeviceClaims = slices.DeleteFunc(c.DeviceClaims, func(x model.DeviceClaim) bool { return len(x.Requests) == 0 })
+		claims[c.ID] = len(c.DeviceClaims) > 0
+	}
+	for i := range s.Pods {
+		if !claims[s.Pods[i].Class] {
+			s.Pods[i].Devices = nil
+		}
+	}
 }
 
 func tidyClasses(s *model.Snapshot) {
