@@ -125,13 +125,21 @@ func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) e
 // mostCombinations is how many ways in which claims may be launched are all tried.
 const mostCombinations = 256
 
+// ways is in how many ways all claims may be launched, up to one more than are all tried.
+func (t *trial) ways() int { return waysOf(t.world(0, nil).offerings) }
+
+func waysOf(offerings map[string]int) int {
+	all := 1
+	for _, n := range offerings {
+		all = min(all*n, mostCombinations+1)
+	}
+	return all
+}
+
 // combinations are all ways in which claims may be launched, by the place of an offering in each claim's list; where that are
 // too many, those in which one claim is not what it lists first.
 func combinations(names []string, offerings map[string]int) []map[string]int {
-	all := 1
-	for _, name := range names {
-		all = min(all*offerings[name], mostCombinations+1)
-	}
+	all := waysOf(offerings)
 	var out []map[string]int
 	if all > mostCombinations {
 		for _, name := range names {
@@ -195,6 +203,10 @@ func (t *trial) report(unplaced map[model.ClassID]*leftPending) {
 		ways := slices.Sorted(maps.Keys(s.ways))
 		if t.tied(t.classes[id]) && !slices.ContainsFunc(ways, func(way string) bool { return !t.undecided(way) }) {
 			t.Cautious++
+			continue
+		}
+		if t.tied(t.classes[id]) && t.ways() > mostCombinations {
+			t.Unjudged++
 			continue
 		}
 		t.fail(Failure{
