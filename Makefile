@@ -179,11 +179,13 @@ e2e: $(BIN)/.tools controlplane observers ## The tests that run a real control p
 	$(retried)
 
 .PHONY: differential
-differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-seed 7" for one, -help for more)
+differential: ## Hold plans against the real kube-scheduler, and 100 of the commit's own seeds (SEEDS=300; ARGS="-seed 7" for one, -help for more)
 	@# A module of its own, with the workspace off: all of Kubernetes is not for the other modules. Built like the control
 	@# plane, and like Kerf, so that what those have compiled is not compiled again.
 	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
 	@$(BIN)/differential -seeds $(or $(SEEDS),300) $(ARGS)
+	@# Seeds that are new with each commit. What fails there is a warning: it need not be the commit that broke it.
+	@commit=$(if $(ARGS),,$$(git rev-parse HEAD 2>/dev/null)); [ -z "$$commit" ] || $(BIN)/differential -fresh $$commit -seeds 100 -show 1
 
 .PHONY: conformance
 conformance: ## Hold the AWS adapter and the simulated AWS against moto and AWS's own service models (needs python3 and PyPI)
@@ -191,9 +193,9 @@ conformance: ## Hold the AWS adapter and the simulated AWS against moto and AWS'
 	@$(BIN)/conformance
 
 .PHONY: hunt
-hunt: ## Hold plans for random clusters that were never drawn before against the real kube-scheduler (T=60m; keeps what fails in bin/hunt/)
+hunt: ## Hold plans for random clusters that were never drawn before against the real kube-scheduler (T=60m; each failure at once in bin/hunt/)
 	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
-	@$(BIN)/differential -hunt $(or $(T),60m) -show 20 -keep $(BIN)/hunt $(ARGS)
+	@$(BIN)/differential -hunt $(or $(T),60m) -show 0 -keep $(BIN)/hunt $(ARGS)
 
 .PHONY: mutations
 mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each

@@ -7,8 +7,8 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,8 +17,6 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/judge"
 	"github.com/kerf-dev/kerf/test/differential/kube"
-	"github.com/kerf-dev/kerf/test/differential/show"
-	"github.com/kerf-dev/kerf/test/differential/shrink"
 )
 
 type config struct {
@@ -33,16 +31,31 @@ type config struct {
 	hunt time.Duration
 	// keep is where failing seeds are kept; "" is nowhere.
 	keep string
+	// fresh is the commit that the seeds are of; "" where they are given.
+	fresh string
 }
 
 // huntRound is how many seeds a hunt tries between two lines that say how it goes.
 const huntRound = 2000
 
+// seedsOf is the first of the seeds that a commit is tried with: they were not chosen, and can be repeated.
+func seedsOf(commit string) (uint64, error) {
+	const digits = 9
+	if len(commit) < digits {
+		return 0, fmt.Errorf("%q is no commit's hash", commit)
+	}
+	n, err := strconv.ParseUint(commit[:digits], 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no commit's hash", commit)
+	}
+	return n, nil
+}
+
 // totals sum up many results.
 type totals struct {
-	seeds, placed, pending, unsupported, cautious, misfits, missed, forbidden, violations, broken, misses, free int
-	removed                                                                                                     map[model.DisruptionReason]int
-	failing                                                                                                     []failing
+	seeds, placed, pending, unsupported, cautious, unjudged, misfits, missed, forbidden, violations, broken, misses, free int
+	removed                                                                                                               map[model.DisruptionReason]int
+	failing                                                                                                               []failing
 }
 
 // failing is a seed whose plan is wrong.
@@ -57,6 +70,7 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 	t.pending += r.Pending
 	t.unsupported += r.Unsupported
 	t.cautious += r.Cautious
+	t.unjudged += r.Unjudged
 	t.misfits += r.Count(judge.Misfit)
 	t.missed += r.Count(judge.Missed)
 	t.forbidden += r.Count(judge.Forbidden)
@@ -100,70 +114,50 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	if cfg.hunt > 0 {
 		fmt.Fprintf(out, "-from %d -seeds %d tries the same again\n", cfg.from, t.seeds)
 	}
-	took := time.Since(began)
+	t.print(out, time.Since(began))
+	if cfg.fresh != "" {
+		again := fmt.Sprintf("make differential SEEDS=%d ARGS=\"-from %d\"", t.seeds, cfg.from)
+		if len(t.failing) == 0 {
+			fmt.Fprintf(out, "the seeds of commit %s; again: %s\n", cfg.fresh, again)
+		} else {
+			fmt.Fprintf(out, "WARNING: of %d seeds of commit %s %d fail; again: %s\n", t.seeds, cfg.fresh, len(t.failing), again)
+		}
+	}
+	return len(t.failing) == 0, nil
+}
+
+// print writes the sums down.
+func (t *totals) print(out io.Writer, took time.Duration) {
 	fmt.Fprintf(out, "nodes removed:")
 	for _, reason := range slices.Sorted(maps.Keys(t.removed)) {
 		fmt.Fprintf(out, " %s %d", reason, t.removed[reason])
 	}
-	fmt.Fprintf(out, "\n%d seeds: %d pods placed, %d pending (%d unsupported, %d out of caution); misfits %d, missed %d, forbidden %d; "+
-		"random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
-		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.misfits, t.missed, t.forbidden, t.misses, t.free, t.violations, t.broken,
-		took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
-	return len(t.failing) == 0, nil
+	fmt.Fprintf(out, "\n%d seeds: %d pods placed, %d pending (%d unsupported; of classes %d out of caution, %d not judged); "+
+		"misfits %d, missed %d, forbidden %d; random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
+		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.unjudged, t.misfits, t.missed, t.forbidden, t.misses, t.free, t.violations,
+		t.broken, took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
 }
 
-// mostTries bounds the work on one failing seed.
-const mostTries = 4000
-
-// explain makes the first failing seeds smaller, one of each kind of failure first, and shows them as scenarios.
+// explain shows the first failing seeds, made smaller, one of each kind of failure first.
 func explain(ctx context.Context, cfg config, all []failing, out io.Writer) error {
 	s, err := kube.New(ctx)
 	if err != nil {
 		return err
 	}
-	o := cfg.options
-	o.Orders, o.Worlds = 0, 6
 	shown := make(map[string]bool)
 	for _, f := range all {
-		first := f.failures[0]
-		kind := string(first.Kind) + first.Rule
+		kind := string(f.failures[0].Kind) + f.failures[0].Rule
 		if shown[kind] || len(shown) >= cfg.show {
 			continue
 		}
 		shown[kind] = true
-		var last judge.Failure
-		small := shrink.Shrink(f.c, func(c gen.Case) bool {
-			r, err := judge.Try(s, c, o)
-			i := slices.IndexFunc(r.Failures, first.Same)
-			if err != nil || i < 0 {
-				return false
-			}
-			last = r.Failures[i]
-			return true
-		}, mostTries)
-		r, err := judge.Try(s, small, o)
+		text, err := smaller(s, cfg, f)
 		if err != nil {
 			return err
 		}
-		title := fmt.Sprintf("Seed %d of the differential test, made smaller: %s.", f.c.Seed, last)
-		text := show.Scenario(small, title) + "-- planned --\n" + show.Plan(r.Plan)
 		fmt.Fprintf(out, "\n%s", text)
-		if err := keep(cfg.keep, f.c.Seed, text); err != nil {
-			return err
-		}
 	}
 	return nil
-}
-
-// keep writes a failing seed down.
-func keep(dir string, seed uint64, text string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // nothing in it is secret
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("seed-%d.txtar", seed)), []byte(text), 0o600)
 }
 
 // tryAll tries the seeds, several at a time; each worker has a scheduler of its own.
@@ -190,6 +184,9 @@ func tryAll(ctx context.Context, cfg config, sum *totals) (fail error) {
 				mutex.Lock()
 				sum.add(c, r)
 				mutex.Unlock()
+				if len(r.Failures) > 0 {
+					err = keep(s, cfg, failing{c, r.Failures})
+				}
 			}
 			mutex.Lock()
 			fail = cmp.Or(fail, err)
