@@ -73,8 +73,7 @@ build: ## Build the services and kerf into bin/
 
 .PHONY: release
 release: ## Build the programs as they are released, static and stripped, into bin/release/
-	@# gRPC's list of traces is a page of html/template, which makes the linker keep each exported method of each type.
-	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags '-s -w' -o $(BIN)/release/ $(PROGRAMS)
+	@go run ./test/harness/assets/build -released $(PROGRAMS)
 	@cd $(BIN)/release && wc -c *
 	@[ $$(wc -c < $(BIN)/release/kerf) -lt 60000000 ] || { echo "kerf weighs 60 MB or more: see services/kerf/cmd/kerf/main_test.go"; exit 1; }
 

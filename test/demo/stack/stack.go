@@ -45,6 +45,8 @@ type Options struct {
 	Nominations string
 	// Env is added to the environment of the services.
 	Env []string
+	// Released starts the programs as they are released, for those who measure them; else those of `make build`.
+	Released bool
 	// Plain leaves the services' settings at their defaults and AWS's delays at Delays, for those who measure. Else all is
 	// faster than in life, for those who look on.
 	Plain  bool
@@ -145,6 +147,9 @@ func (s *Stack) prepare(context.Context) error {
 		return err
 	}
 	s.bin = filepath.Join(s.root, "bin")
+	if s.opts.Released {
+		s.bin = assets.ReleasedDir(s.root)
+	}
 	for _, name := range append(Services(), cli, sim) {
 		if _, err := os.Stat(s.Bin(name)); err != nil {
 			return fmt.Errorf("%w: run make build", err)

@@ -72,6 +72,26 @@ func TestTheCacheIsKeyedByWhatIsBuilt(t *testing.T) {
 	}
 }
 
+// What releases are built with is said once more where the harness can't be asked: in images, by a module of their own and by Docker.
+func TestImagesAreBuiltAsReleasesAre(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := strings.NewReplacer(`"`, "", ",", "")
+	for _, file := range []string{"tools/images/main.go", "Dockerfile"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"CGO_ENABLED=0", "-trimpath", "-tags " + tags, "-ldflags " + stripped + " -X"} {
+			if !strings.Contains(bare.Replace(string(text)), want) {
+				t.Errorf("%s does not build with %s", file, want)
+			}
+		}
+	}
+}
+
 func TestOneBuildAtATime(t *testing.T) {
 	path, out := filepath.Join(t.TempDir(), "lock"), devNull(t)
 	var holders, most int

@@ -13,11 +13,18 @@ import (
 	"strings"
 )
 
+// tags are those that all of Kerf is built with: gRPC's list of traces is a page of html/template, which makes the linker keep each
+// exported method of each type. stripped programs have no symbols and nothing for debuggers.
+const (
+	tags     = "grpcnotrace"
+	stripped = "-s -w"
+)
+
 // version is the Kubernetes release in test/controlplane/go.mod. The stock build stamps it in; without it the API server
 // calls itself v0.0.0 and kubectl complains about version skew.
 const version = "v1.37.1"
 
-const ldflags = "-s -w -X k8s.io/component-base/version.gitVersion=" + version +
+const ldflags = stripped + " -X k8s.io/component-base/version.gitVersion=" + version +
 	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37" +
 	" -X k8s.io/component-base/version.gitTreeState=clean"
 
@@ -144,9 +151,22 @@ func writeStages(ctx context.Context, kwok compile, target string) error {
 func Programs(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
 	// With the tag that releases are built with, and go test's flags beside it, so that most of what a test has compiled is not
 	// compiled again.
-	c := compile{dir: root, packages: packages, flags: []string{"-tags", "grpcnotrace"}, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
+	c := compile{dir: root, packages: packages, flags: []string{"-tags", tags}, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
 	return c.run(ctx)
 }
+
+// Released builds programs as Programs does, and as releases have them: static and stripped. What is measured of programs is
+// measured of these. tools/images and the Dockerfile, which can't ask here, have the same flags.
+func Released(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
+	c := compile{
+		dir: root, packages: packages, flags: []string{"-trimpath", "-tags", tags, "-ldflags", stripped}, target: dir + string(filepath.Separator),
+		title: "Kerf, as it is released", out: out, workspace: true, static: true,
+	}
+	return c.run(ctx)
+}
+
+// ReleasedDir is where programs lie that Released built, of the repository in root.
+func ReleasedDir(root string) string { return filepath.Join(root, "bin", "release") }
 
 // compile is one call of go build.
 type compile struct {
@@ -158,12 +178,13 @@ type compile struct {
 	out       *os.File
 	workspace bool // else the versions of the module in dir alone count: Kubernetes' own must not meet Kerf's
 	shared    bool // with the environment that Kerf is built with, outside of the workspace
+	static    bool // in the workspace, without cgo
 }
 
 // sharedFlags are those that Kerf's own programs are built with, but for the linker: what Kubernetes and Kerf both need, at the same
 // versions, is compiled once.
 func sharedFlags(ldflags string) []string {
-	return []string{"-tags", "grpcnotrace", "-ldflags", ldflags}
+	return []string{"-tags", tags, "-ldflags", ldflags}
 }
 
 // aloneFlags make small programs that are the same wherever they are built.
@@ -243,6 +264,8 @@ func (c compile) goTool(ctx context.Context, args ...string) *exec.Cmd {
 	switch {
 	case c.shared:
 		cmd.Env = append(os.Environ(), "GOWORK=off")
+	case c.static:
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	case !c.workspace:
 		cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	}

@@ -33,7 +33,7 @@ func Build(ctx context.Context, names []string, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	if err := stack.Build(ctx, root, out); err != nil { // for the bound, and the control plane, on either side
+	if err := stack.BuildReleased(ctx, root, out); err != nil { // for the bound, and the control plane, on either side
 		return err
 	}
 	for _, name := range names {

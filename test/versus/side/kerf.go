@@ -38,7 +38,7 @@ func kerfObjects(spot bool) ([]byte, error) {
 // kerf starts Kerf. Instances are gone at once when they are terminated, as the kwok provider's are.
 func (s *Side) kerf(ctx context.Context, o Options) error {
 	st, err := stack.Start(ctx, stack.Options{
-		Dir: o.Dir, Seed: o.Seed, Plain: true, Standby: o.Standby, LeaseTTL: o.LeaseTTL,
+		Dir: o.Dir, Seed: o.Seed, Released: true, Plain: true, Standby: o.Standby, LeaseTTL: o.LeaseTTL,
 		Delays: stack.Delays{Launch: LaunchDelay, Terminate: time.Millisecond},
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func FindBound(ctx context.Context, manifest []byte) (Bound, error) {
 	if err != nil {
 		return Bound{}, err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "bin", "kerf"), "plan", "-f", "-", "-o", "json", "--advice", "0", //nolint:gosec // ours
+	cmd := exec.CommandContext(ctx, filepath.Join(assets.ReleasedDir(root), "kerf"), "plan", "-f", "-", "-o", "json", "--advice", "0", //nolint:gosec // ours
 		"--per-node-overhead", "0", "--zones", strings.Join(market.Zones(), ","))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(objects, manifest...)), os.Stderr
 	out, err := cmd.Output()

@@ -1,6 +1,6 @@
 // Command build shows how far it is while it builds: without arguments the control plane's programs, unless they are built
 // already, and prints the folder that holds them; with -tools what tests ask about metrics and traces, Prometheus and Jaeger;
-// with packages as arguments Kerf's own programs, into bin/. Make's targets run it; the work is package assets'.
+// with packages as arguments Kerf's own programs, into bin/, and with -released before them, as they are released, into bin/release/. Make's targets run it; the work is package assets'.
 package main
 
 import (
@@ -30,6 +30,9 @@ func run(ctx context.Context, packages []string) error {
 	}
 	if len(packages) == 1 && packages[0] == "-tools" {
 		return assets.Tools(ctx, root, os.Stderr)
+	}
+	if len(packages) > 1 && packages[0] == "-released" {
+		return assets.Released(ctx, root, assets.ReleasedDir(root), os.Stderr, packages[1:]...)
 	}
 	if len(packages) > 0 {
 		return assets.Programs(ctx, root, filepath.Join(root, "bin"), os.Stderr, packages...)
