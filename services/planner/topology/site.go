@@ -361,7 +361,9 @@ func (a *nodeForms) hostSite(h *view.Host) *Site {
 	}
 	s := &Site{name: h.Name(), form: a.form(nil, places...)}
 	s.host = a.hostOf(h)
-	a.forms[s.form].nodes++
+	if !h.Leaving { // by the time that pods come it may be gone, and is no domain to spread over
+		a.forms[s.form].nodes++
+	}
 	return s
 }
 
