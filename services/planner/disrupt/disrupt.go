@@ -58,8 +58,7 @@ type Result struct {
 func Run(in Params) Result {
 	dr := draft.New(in.Params)
 	driftChange := noteDrift(dr)
-	removeUnhealthy(dr, in.Unhealthy)
-	removeSurplus(dr, in.Surplus)
+	removeAtOnce(dr, in.Unhealthy, in.Surplus)
 	for i, h := range dr.View.Hosts {
 		if h.Node != nil && h.Claim != nil && !dr.View.Removed(i) && dr.Verdicts[i].OK() {
 			dr.Verdicts[i] = dr.Ask(draft.EveryMethod(), i)

@@ -37,13 +37,21 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 			continue
 		}
 		price := dr.View.Price(host.Claim)
-		dr.Keep(draft.Decision{
+		d := draft.Decision{
 			Reason: model.ReasonEmpty, Hosts: []int{h}, Saving: price,
 			Explanation: model.Reason{
 				Code: model.CodeEmpty, Subject: host.Name(),
 				Message: fmt.Sprintf("no pod but those of DaemonSets runs there; it costs %s an hour", fit.Price(price, dr.View.Estimated(host.Claim))),
 			},
-		})
+		}
+		mark := dr.Scheduler.Mark()
+		dr.Empty(d.Hosts)
+		if r := dr.About(h, dr.DependentsStay(d)); !r.OK() {
+			dr.Scheduler.Revert(mark)
+			dr.Verdicts[h] = r
+			continue
+		}
+		dr.Keep(d)
 	}
 	return waiting
 }

@@ -49,32 +49,32 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 	return gone, stays
 }
 
-// removeUnhealthy removes unhealthy nodes, whatever budgets and pods say: the pods are not well there either. Pods that fit on nodes
-// that there are go there; the others get theirs once the claim is marked.
-func removeUnhealthy(dr *draft.Draft, unhealthy []Removal) {
+// removeAtOnce removes what goes whatever budgets and pods say: unhealthy nodes, whose pods are not well there either, and what
+// static pools have too many, as their users say. Pods that fit on nodes that stay go there; the others get theirs once the claim is
+// marked.
+func removeAtOnce(dr *draft.Draft, unhealthy, surplus []Removal) {
 	_, stays := Unhealthy(dr.View)
 	for _, x := range stays {
 		dr.Verdicts[x.Host] = x.Reason
 		dr.Unhealthy[x.Host] = x.Reason
 	}
+	why := make(map[int]draft.Decision)
+	var hosts []int
 	for _, x := range unhealthy {
 		if r := draft.OnlyNode(dr, x.Host); !r.OK() {
 			dr.Verdicts[x.Host] = r
 			continue
 		}
 		dr.Unhealthy[x.Host] = x.Reason
-		d, _, _ := dr.Move([]int{x.Host}, dr.Reliable)
-		d.Reason, d.Explanation = model.ReasonUnhealthy, x.Reason
-		dr.Keep(d)
+		why[x.Host] = draft.Decision{Reason: model.ReasonUnhealthy, Explanation: x.Reason}
+		hosts = append(hosts, x.Host)
 	}
-}
-
-// removeSurplus removes what static pools have too many. Their users say so: no other rule is asked. Pods that find no place on
-// nodes that there are get theirs once they have left.
-func removeSurplus(dr *draft.Draft, surplus []Removal) {
 	for _, x := range surplus {
-		d, _, _ := dr.Move([]int{x.Host}, dr.Reliable)
-		d.Reason, d.Explanation = model.ReasonSurplus, x.Reason
+		why[x.Host] = draft.Decision{Reason: model.ReasonSurplus, Explanation: x.Reason}
+		hosts = append(hosts, x.Host)
+	}
+	for _, d := range dr.Parts(dr.MoveAtOnce(hosts)) {
+		d.Reason, d.Explanation = why[d.Hosts[0]].Reason, why[d.Hosts[0]].Explanation
 		dr.Keep(d)
 	}
 }

@@ -111,11 +111,32 @@ func (s *Scheduler) Uncount(a Assignment) {
 	}
 }
 
-// DependsOn and CountedBy say which counts of other pods a class relies on, and which it is part of; see podrules.Rules.
-func (s *Scheduler) DependsOn(c *view.Class) []int32 { return s.rules.DependsOn(c) }
+// Empty takes all pods of a host off the counts of pod rules, since it goes: those that move, and those that end with it.
+func (s *Scheduler) Empty(host int, movable []int) {
+	for _, p := range movable {
+		s.Uncount(Assignment{Pod: p, Host: host})
+	}
+	topology.Empty(s.tally, s.v, host)
+}
 
-// CountedBy is described beside DependsOn.
-func (s *Scheduler) CountedBy(c *view.Class) []int32 { return s.rules.CountedBy(c) }
+// Close makes a host no domain any more.
+func (s *Scheduler) Close(host int) { topology.Close(s.tally, host) }
+
+// Rules are those about other pods.
+func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
+
+// Return counts a pod again that was uncounted where it is assigned, if it may be there now.
+func (s *Scheduler) Return(a Assignment) bool {
+	c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
+	if site == nil {
+		return true
+	}
+	if !s.tally.AllowsEither(c, site) {
+		return false
+	}
+	s.tally.Add(c, site, 1)
+	return true
+}
 
 // StillAllowed says whether a pod that was assigned could be assigned there still, after what changed since.
 func (s *Scheduler) StillAllowed(a Assignment) bool {

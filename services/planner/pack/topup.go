@@ -34,14 +34,11 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
-// HasPodRules says whether it matters to pods of a class, or to others, which pods they run with.
-func (s *Scheduler) HasPodRules(c *view.Class) bool { return s.rules.Constrained(c) }
-
 // AllStay says whether all pods that were placed could be placed there still, after what changed since.
 func (s *Scheduler) AllStay(placed []Assignment) bool {
 	return !slices.ContainsFunc(placed, func(a Assignment) bool {
 		c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
-		if !s.HasPodRules(c) || site == nil {
+		if !s.rules.Constrained(c) || site == nil {
 			return false
 		}
 		mark := s.tally.Mark()

@@ -282,6 +282,29 @@ func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), uncertain: true})
 }
 
+// Empty forgets what is still counted on a host once its movable pods have left, since it goes: pods of DaemonSets, and those
+// that are ending.
+func Empty(t *Tally, v *view.View, host int) {
+	if len(t.nodes.r.Counters) == 0 {
+		return
+	}
+	h, s := v.Hosts[host], t.hosts[host]
+	for _, p := range h.Pods {
+		if pod := &v.Pods[p]; !pod.Movable() {
+			t.change(step{kind: stepAdd, site: s, class: pod.Class, n: -1, ending: pod.Terminating, uncertain: pod.Terminating || h.Leaving})
+		}
+	}
+	for _, w := range t.expectedDaemons(v, h, s) {
+		t.change(step{kind: stepAdd, site: w.on(s), class: w.class, n: -1, daemon: true, uncertain: w.uncertain || h.Leaving})
+	}
+}
+
+// Close makes a host no domain any more: it is gone when pods come.
+func Close(t *Tally, host int) {
+	t.journal = append(t.journal, step{kind: stepDrop, site: t.hosts[host], before: t.domains.now})
+	t.domains.occupy(t.hosts[host].form, -1)
+}
+
 // DoubtEnding lets no pod that goes somewhere from then on rely on bound pods that are ending: those that come later, once a
 // node is drained, come when these have gone.
 func DoubtEnding(t *Tally, v *view.View) {

@@ -347,7 +347,7 @@ func (t *trials) stuck(host int) bool {
 func (t *trials) noteFull(host int, destinations []pack.Assignment, left []market.Item) {
 	for _, it := range left {
 		again := func(s pack.Assignment) bool { return t.draft.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
-		if !t.draft.Scheduler.HasPodRules(it.Class) && !slices.ContainsFunc(destinations, again) {
+		if !t.draft.Scheduler.Rules().Constrained(it.Class) && !slices.ContainsFunc(destinations, again) {
 			t.full[it.Class.Index] = host + 1
 		}
 	}
@@ -368,12 +368,12 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 		if why := t.judge.spotForSpot(&parts[i]); !why.OK() { // of what is left
 			return why
 		}
-		if why := t.draft.DependentsStay(parts[i].Evicted); !why.OK() {
-			return t.draft.About(parts[i].Hosts[0], why)
-		}
 		if why := t.judge.preferencesKept(&parts[i]); !why.OK() {
 			return why
 		}
+	}
+	if why := t.draft.DependentsStay(parts...); !why.OK() {
+		return t.draft.About(parts[0].Hosts[0], why)
 	}
 	for i := range parts {
 		t.draft.Keep(parts[i])

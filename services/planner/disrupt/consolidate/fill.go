@@ -18,11 +18,7 @@ const (
 // that are bought together. Where those would be half empty, what is left goes wherever it fits first.
 func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
 	d := draft.Decision{Hosts: set, Evicted: t.draft.Movable(set...)}
-	for _, h := range set {
-		for _, p := range t.draft.Moving[h] {
-			t.draft.Scheduler.Uncount(pack.Assignment{Pod: p, Host: h})
-		}
-	}
+	t.draft.Empty(set)
 	rest := market.Items(t.v.World, append(t.draft.BufferPodsOn(set), d.Evicted...))
 	if t.lastSet {
 		return t.fitAndBuy(d, rest)
@@ -64,7 +60,7 @@ func (t *trials) worthBuying(items []market.Item, bought []*purchase.NewClaim) b
 func (t *trials) fillUp(items []market.Item) (assigned []pack.Assignment, rest []market.Item) {
 	var free []market.Item
 	for _, it := range items {
-		if t.draft.Scheduler.HasPodRules(it.Class) {
+		if t.draft.Scheduler.Rules().Constrained(it.Class) {
 			rest = append(rest, it)
 		} else {
 			free = append(free, it)

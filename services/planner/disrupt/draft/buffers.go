@@ -9,7 +9,7 @@ func (dr *Draft) noteBufferPods() (held []int) {
 			continue
 		}
 		held[a.Host]++
-		if dr.Scheduler.HasPodRules(dr.View.Pods[a.Pod].Class) {
+		if dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class) {
 			dr.BuffersFixed[a.Host] = true
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 )
 
@@ -23,7 +24,7 @@ func (d dependents) clone() dependents {
 // noteDependents notes the places of pods that depend on others.
 func (dr *Draft) noteDependents(assigned []pack.Assignment) {
 	for _, a := range assigned {
-		for _, n := range dr.Scheduler.DependsOn(dr.View.Pods[a.Pod].Class) {
+		for _, n := range dr.Scheduler.Rules().DependsOn(dr.View.Pods[a.Pod].Class) {
 			alike := func(x pack.Assignment) bool {
 				return x.Host == a.Host && x.Claim == a.Claim && dr.View.Pods[x.Pod].Class == dr.View.Pods[a.Pod].Class
 			}
@@ -47,27 +48,78 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 	return out
 }
 
-// DependentsStay says whether pods that this plan has placed may still be there once some pods, which have left already,
-// are gone.
-func (dr *Draft) DependentsStay(evicted []int) model.Reason {
-	if len(dr.dependents) == 0 {
-		return model.Reason{}
-	}
-	var counts []int32
-	for _, p := range evicted {
-		counts = append(counts, dr.Scheduler.CountedBy(dr.View.Pods[p].Class)...)
-	}
-	slices.Sort(counts)
-	for _, n := range slices.Compact(counts) {
+// DependentsStay says whether pods that this plan has placed may still be there once the nodes of some more decisions are gone,
+// whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting for another.
+func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
+	touched := false
+	for _, n := range dr.countsOf(more) {
 		for _, a := range dr.dependents[n] {
+			touched = true
 			if !dr.Scheduler.StillAllowed(a) {
-				return model.Reason{
-					Code:    model.CodeSuperseded,
-					Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", dr.View.Pods[a.Pod].ID),
-					Remedy:  "wait for the next plan",
-				}
+				return dr.relied(a)
 			}
 		}
 	}
+	if touched {
+		if stuck := dr.neverBack(more); len(stuck) > 0 {
+			return dr.relied(stuck[0])
+		}
+	}
 	return model.Reason{}
+}
+
+func (dr *Draft) relied(a pack.Assignment) model.Reason {
+	return model.Reason{
+		Code:    model.CodeSuperseded,
+		Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", dr.View.Pods[a.Pod].ID),
+		Remedy:  "wait for the next plan",
+	}
+}
+
+// countsOf are the counts that decisions change, by pods that leave, pods that end with their nodes, and those that new nodes
+// bring.
+func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
+	rules := dr.Scheduler.Rules()
+	for _, d := range decisions {
+		for _, p := range d.Evicted {
+			changed = append(changed, rules.CountedBy(dr.View.Pods[p].Class)...)
+		}
+		for _, h := range d.Hosts {
+			for _, p := range dr.View.Hosts[h].Pods {
+				if pod := &dr.View.Pods[p]; !pod.Movable() {
+					changed = append(changed, rules.CountedBy(pod.Class)...)
+				}
+			}
+		}
+		for i := 0; i < len(rules.Daemons) && len(d.Replacements) > 0; i++ {
+			changed = append(changed, rules.CountedBy(rules.Daemons[i])...)
+		}
+	}
+	slices.Sort(changed)
+	return slices.Compact(changed)
+}
+
+// neverBack lets the pods of all nodes that go, those of some more decisions included, come back as soon as each may, once all
+// have left and the nodes are gone. It returns those that never may.
+func (dr *Draft) neverBack(more []Decision) (stuck []pack.Assignment) {
+	mark := dr.Scheduler.Mark()
+	defer dr.Scheduler.Revert(mark)
+	for i, d := range slices.Concat(dr.Decisions, more) {
+		for _, h := range d.Hosts {
+			if i >= len(dr.Decisions) || d.Reason.ByChoice() { // the others are closed already
+				dr.Scheduler.Close(h)
+			}
+		}
+		for _, a := range assignmentsOf(&d) {
+			if _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); !virtual && dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class) {
+				dr.Scheduler.Uncount(a)
+				stuck = append(stuck, a)
+			}
+		}
+	}
+	for before := len(stuck) + 1; len(stuck) < before; {
+		before = len(stuck)
+		stuck = slices.DeleteFunc(stuck, dr.Scheduler.Return)
+	}
+	return stuck
 }

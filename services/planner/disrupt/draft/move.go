@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
@@ -22,11 +21,7 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 			unplaced = append(unplaced, p)
 		}
 	}
-	for _, h := range hosts {
-		for _, p := range dr.Moving[h] {
-			dr.Scheduler.Uncount(pack.Assignment{Pod: p, Host: h})
-		}
-	}
+	dr.Empty(hosts)
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
 	d.Destinations, left = dr.Scheduler.OnHosts(market.Items(dr.View.World, unplaced), stays)
 	for _, a := range d.Destinations {
@@ -44,6 +39,23 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 		left = append(left, more...)
 	}
 	return d, left, waits
+}
+
+// MoveAtOnce is Move for hosts that go without waiting for a place for their pods: those that find none on hosts that stay are left
+// to later plans. None of the pods relies on what another of the hosts has, or is.
+func (dr *Draft) MoveAtOnce(hosts []int) Decision {
+	for _, h := range hosts {
+		dr.Scheduler.Close(h)
+	}
+	d, _, _ := dr.Move(hosts, dr.Reliable)
+	return d
+}
+
+// Empty takes off the counts of pod rules all that hosts have.
+func (dr *Draft) Empty(hosts []int) {
+	for _, h := range hosts {
+		dr.Scheduler.Empty(h, dr.Moving[h])
+	}
 }
 
 // Ready says that a host is a node that is initialized and ready.

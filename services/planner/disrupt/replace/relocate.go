@@ -17,7 +17,7 @@ func (x *replacer) relocate(host int) (draft.Decision, model.Reason) {
 		d.Replacements, why = x.replacements(host, left)
 	}
 	if why.OK() {
-		why = x.draft.About(host, x.draft.DependentsStay(d.Evicted))
+		why = x.draft.About(host, x.draft.DependentsStay(d))
 	}
 	if !why.OK() {
 		x.draft.Scheduler.Revert(mark)

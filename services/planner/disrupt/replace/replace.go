@@ -140,7 +140,7 @@ func (x *replacer) replaceTogether(set []int, why model.DisruptionReason, becaus
 	if waits.OK() {
 		d.Replacements, unplaced = x.buyLike(pool, left)
 	}
-	if !waits.OK() || len(unplaced) > 0 || !x.draft.DependentsStay(d.Evicted).OK() {
+	if !waits.OK() || len(unplaced) > 0 || !x.draft.DependentsStay(d).OK() {
 		x.draft.Scheduler.Revert(mark)
 		return false
 	}

@@ -13,10 +13,10 @@ import (
 // placed, the candidates' nodes are empty, and the displaced pods come back in some order: the plan names none, so that
 // each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
 //
-// Which order there is, is a matter of trying: first those that have pod rules, then as their names have it; and in the end
-// pods without a destination may still be where they are while others of nodes that go at once come back.
+// Which order there is, is a matter of trying: first those that have pod rules, then as their names have it. A pod that gets a place
+// later only, as its node goes at once, is nowhere.
 func (c *Check) Displaced() {
-	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID), withoutDestination: make(map[model.PodID]bool)}
+	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID)}
 	if d.find(); len(d.groups) == 0 {
 		return
 	}
@@ -45,15 +45,11 @@ func (c *Check) Displaced() {
 
 // comeBack binds the displaced pods, and returns those that never may be where they go.
 func (d *displaced) comeBack() (now *filters, stuck []*group) {
-	now = d.afterEviction(false)
-	stuck = d.rulesFirst(now, d.groups)
-	if len(stuck) > 0 {
-		if byName := d.afterEviction(false); len(byName.bind(d.groups)) == 0 {
+	now = d.afterEviction()
+	if stuck = d.rulesFirst(now); len(stuck) > 0 {
+		if byName := d.afterEviction(); len(byName.bind(d.groups)) == 0 {
 			return now, nil
 		}
-	}
-	if len(stuck) > 0 && len(d.withoutDestination) > 0 {
-		return d.beforeOthersLeave()
 	}
 	return now, stuck
 }
@@ -64,66 +60,52 @@ type displaced struct {
 	// groups have each displaced pod with a destination that exists once, of its disruption.
 	groups []*group
 	of     map[model.PodID]model.DisruptionID
-	// withoutDestination are the displaced pods without a destination.
-	withoutDestination map[model.PodID]bool
 }
 
 // group are displaced pods that nothing tells apart.
 type group struct {
 	class *model.PodClass
 	to    *Place
-	// atOnce says that they are of nodes that go whatever happens.
-	atOnce bool
-	pods   []*model.Pod
+	pods  []*model.Pod
 }
 
 // find lists the displaced pods by class and destination, in the order of their names.
 func (d *displaced) find() {
 	type key struct {
-		class  model.ClassID
-		to     *Place
-		atOnce bool
+		class model.ClassID
+		to    *Place
 	}
-	type move struct {
-		model.Placement
-		atOnce bool
-	}
-	var all []move
+	var all []model.Placement
 	for i := range d.c.f.Plan.Disruptions {
 		x := &d.c.f.Plan.Disruptions[i]
-		for _, id := range x.Candidates {
-			for _, p := range d.c.f.Cluster.MovableOn(id) {
-				d.withoutDestination[p.ID] = true
-			}
-		}
 		for _, pl := range x.Destinations {
 			if !facts.Virtual(pl.Pod) {
-				all = append(all, move{pl, !x.Reason.ByChoice()})
+				all = append(all, pl)
 				d.of[pl.Pod] = x.ID
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(a.Pod, b.Pod) })
+	slices.SortStableFunc(all, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })
 	known := make(map[key]*group)
 	for _, mv := range all {
-		delete(d.withoutDestination, mv.Pod)
-		pod, to := d.c.f.Cluster.Pods[mv.Pod], d.c.places.at(facts.TargetOf(&mv.Placement))
+		pod, to := d.c.f.Cluster.Pods[mv.Pod], d.c.places.at(facts.TargetOf(&mv))
 		if pod == nil || to == nil {
 			continue // another rule is broken
 		}
-		k := key{pod.Class, to, mv.atOnce}
+		k := key{pod.Class, to}
 		if known[k] == nil {
-			known[k] = &group{class: d.c.f.Cluster.Class(pod), to: to, atOnce: mv.atOnce}
+			known[k] = &group{class: d.c.f.Cluster.Class(pod), to: to}
 			d.groups = append(d.groups, known[k])
 		}
 		known[k].pods = append(known[k].pods, pod)
 	}
 }
 
-// afterEviction is when all displaced pods have left but, where that is asked for, those that wait for a place.
-func (d *displaced) afterEviction(unplacedStay bool) *filters {
-	transient := maps.Clone(d.c.going)
-	maps.Copy(transient, d.c.taken)
+// afterEviction is when all displaced pods have left, and the nodes that go are gone: none of them is a domain that a pod may
+// rely on.
+func (d *displaced) afterEviction() *filters {
+	gone := maps.Clone(d.c.going)
+	maps.Copy(gone, d.c.taken)
 	to := make(map[model.PodID]*Place)
 	for _, pl := range d.c.f.Plan.Placements {
 		if !facts.Virtual(pl.Pod) {
@@ -133,13 +115,12 @@ func (d *displaced) afterEviction(unplacedStay bool) *filters {
 	for _, q := range d.c.f.Plan.Pending {
 		to[q.Pod] = nil
 	}
-	return d.c.boundNow(transient, func(p *model.Pod) *Place {
+	return d.c.boundNow(gone, nil, func(p *model.Pod) *Place {
 		s, moved := to[p.ID]
 		if !moved {
 			s = d.c.places.nodes[p.Node]
 		}
-		stays := moved || !d.c.taken[s] || (unplacedStay && d.withoutDestination[p.ID])
-		if p.Terminating || !stays { // what is ending will have ended: drains take their time
+		if p.Terminating || d.c.taken[s] && !moved { // what is ending will have ended: drains take their time
 			return nil
 		}
 		return s
@@ -147,9 +128,9 @@ func (d *displaced) afterEviction(unplacedStay bool) *filters {
 }
 
 // rulesFirst binds those first that have pod rules: the others may come at any time.
-func (d *displaced) rulesFirst(now *filters, groups []*group) (stuck []*group) {
+func (d *displaced) rulesFirst(now *filters) (stuck []*group) {
 	var with, without []*group
-	for _, g := range groups {
+	for _, g := range d.groups {
 		spread := len(facts.HardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
 		if spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0 {
 			with = append(with, g)
@@ -159,34 +140,6 @@ func (d *displaced) rulesFirst(now *filters, groups []*group) (stuck []*group) {
 	}
 	left := now.bind(with)
 	return now.bind(slices.Concat(left, now.bind(without)))
-}
-
-// beforeOthersLeave lets pods of nodes that go at once come back while those that wait for a place have not left yet.
-func (d *displaced) beforeOthersLeave() (*filters, []*group) {
-	var early, late []*group
-	for _, g := range d.groups {
-		if g.atOnce {
-			early = append(early, g)
-		} else {
-			late = append(late, g)
-		}
-	}
-	stuck := d.rulesFirst(d.afterEviction(true), early)
-	stays := make(map[model.PodID]bool)
-	for _, g := range stuck {
-		for _, p := range g.pods {
-			stays[p.ID] = true
-		}
-	}
-	now := d.afterEviction(false)
-	for _, g := range early {
-		for _, p := range g.pods {
-			if !stays[p.ID] {
-				now.put(p, g.to)
-			}
-		}
-	}
-	return now, d.rulesFirst(now, slices.Concat(stuck, late))
 }
 
 // bind binds pods, each as soon as it may be, and returns those that never may.

@@ -14,8 +14,9 @@ import (
 // kube-scheduler's filters PodTopologySpread and InterPodAffinity would, by their definition.
 type filters struct {
 	c *Check
-	// transient are the places that are gone, may be gone by then, or may not be there yet.
-	transient map[*Place]bool
+	// gone are the places that are no domains: they leave, and a pod that fits only while they are there may come too late.
+	// transient are those that may not be there yet.
+	gone, transient map[*Place]bool
 	// here are the pods so far, by class.
 	here map[model.ClassID]map[*Place]pods
 	// counting are the counts that a class's pods are in; each of them has counted all pods that are here.
@@ -76,9 +77,9 @@ type antiAffinity struct {
 }
 
 // boundNow has the pods of the snapshot where they are said to be, nil being nowhere, and those of DaemonSets.
-func (c *Check) boundNow(transient map[*Place]bool, at func(*model.Pod) *Place) *filters {
+func (c *Check) boundNow(gone, transient map[*Place]bool, at func(*model.Pod) *Place) *filters {
 	f := &filters{
-		c: c, transient: transient,
+		c: c, gone: gone, transient: transient,
 		here: make(map[model.ClassID]map[*Place]pods), counting: make(map[model.ClassID][]counter),
 		rules: make(map[model.ClassID]*podRules), spreads: make(map[string]spreading), matched: make(map[string]*counts),
 		over: make(map[string][]*domains),
@@ -255,7 +256,7 @@ func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, al
 }
 
 // domainsOf finds the domains for one constraint of a class, with the transient places and without them, and their name.
-// Those that leave whatever the plan says are in neither: a pod that fits only while they are there may come too late. Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
+// Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
 func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*domains, string) {
 	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
 	for _, other := range all {
@@ -272,7 +273,7 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 		return known, name
 	}
 	where := f.included(f.c.places.nodeRules(class), t, all)
-	staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.c.going[p] && !f.c.taken[p] })
+	staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.gone[p] })
 	out := []*domains{newDomains(staying, where)}
 	if len(f.transient) > 0 {
 		out = append(out, newDomains(slices.DeleteFunc(staying, func(p *Place) bool { return f.transient[p] }), where))

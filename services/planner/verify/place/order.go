@@ -1,8 +1,6 @@
 package place
 
 import (
-	"maps"
-
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
@@ -25,14 +23,14 @@ func (c *Check) Order() {
 	for _, q := range c.f.Plan.Pending {
 		moved[q.Pod] = true
 	}
-	transient := maps.Clone(c.going)
+	transient := make(map[*Place]bool)
 	for i := range c.f.Plan.NodeClaims {
 		if claim := &c.f.Plan.NodeClaims[i]; claim.Disruption != "" && !used[claim.ID] {
 			transient[c.places.New(claim)] = true
 		}
 	}
 	begin := func() *filters {
-		return c.boundNow(transient, func(p *model.Pod) *Place {
+		return c.boundNow(c.going, transient, func(p *model.Pod) *Place {
 			if moved[p.ID] {
 				return nil
 			}
