@@ -99,6 +99,7 @@ func (w *world) remove() error {
 	for _, d := range w.Plan.Disruptions {
 		moved = append(moved, d.Destinations...)
 		for _, id := range d.Candidates {
+			going["claim-"+string(id)] = true // where it has not joined
 			for _, n := range w.c.Input.Snapshot.Nodes {
 				if n.Claim == id {
 					going[string(n.Name)] = true
