@@ -25,6 +25,7 @@ type session struct {
 	next *state
 	// changing is the delta of which parts are still to come; nil when none is under way.
 	changing *change
+	texts    convert.Texts
 }
 
 // change is a delta as far as its parts have come.
@@ -49,6 +50,7 @@ func (s *session) snapshot(part *clusterpb.SnapshotPart) error {
 	if err := s.bounded(); err != nil {
 		return err
 	}
+	s.texts.Share(part.GetSnapshot())
 	if err := s.next.read(part.GetSnapshot()); err != nil {
 		return err
 	}
@@ -87,6 +89,7 @@ func (s *session) delta(part *clusterpb.DeltaPart) error {
 	if err := s.bounded(); err != nil {
 		return err
 	}
+	s.texts.Share(d.GetUpserted())
 	read, err := convert.Delta(d)
 	if err != nil {
 		return invalid(err)

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -249,6 +250,7 @@ type receiver struct {
 
 	revision int64
 	events   []snapshot.Event
+	texts    convert.Texts // claims hold the names of many types, each the same ones
 }
 
 // take adds a message; done says that the update is complete.
@@ -273,6 +275,7 @@ func (r *receiver) take(response *actuatorpb.DriveResponse) (u Update, done bool
 	for _, k := range wire.InventoryRemoved(change.GetDelta().GetRemoved()) {
 		r.events = append(r.events, snapshot.Delete(now, k.Kind, k.ID))
 	}
+	r.texts.Share(upserted)
 	for _, o := range wire.InventoryObjects(upserted) {
 		r.events = append(r.events, snapshot.Put(now, o))
 	}
