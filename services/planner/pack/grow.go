@@ -15,41 +15,64 @@ type grower struct {
 	a     *attempt
 	r     *round
 	class *view.Class
+	pod   int
 }
 
-// cheapestGrowth finds the claim that takes one more pod for the lowest extra price.
-func (g *grower) cheapestGrowth() (b *purchase.NewClaim, into *market.Option, extra int64) {
-	for _, x := range g.a.claims {
-		o := g.grownOption(x, b == nil, extra)
-		if o == nil {
-			continue
+// growth is a claim with one more pod, before it is made so.
+type growth struct {
+	claim *purchase.NewClaim
+	into  *market.Option
+	// isNew says that the claim is not bought yet.
+	isNew bool
+	// items and options are what it holds and may become then, in a pool with minValues. They are found once: were they looked
+	// for again when the pod is put there, there might be none.
+	items   []market.Item
+	options []*market.Option
+}
+
+// extra is what the claim costs more then.
+func (x *growth) extra() int64 { return max(0, x.into.Price-x.claim.Base.Price) }
+
+// cheapestGrowth finds the claim that takes one more pod for the lowest extra price; nil where none does.
+func (g *grower) cheapestGrowth() *growth {
+	var best *growth
+	for _, b := range g.a.claims {
+		most := int64(0)
+		if best != nil {
+			most = best.extra()
 		}
-		more := max(0, o.Price-x.Base.Price)
-		if b == nil || more < extra {
-			b, into, extra = x, o, more
+		if x := g.grown(b, best == nil, most); x != nil && (best == nil || x.extra() < most) {
+			best = x
 		}
-		if extra == 0 {
-			return b, into, 0
+		if best != nil && best.extra() == 0 {
+			break
 		}
 	}
-	return b, into, extra
+	return best
 }
 
-// grownOption is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that costs less
+// grown is a claim with one more pod, on the cheapest option that holds it; nil when there is none, or none that costs less
 // than most more.
+func (g *grower) grown(b *purchase.NewClaim, anyPrice bool, most int64) *growth {
+	if market.HasMinValues(b.Base.Pool) {
+		return g.grownFlexible(b)
+	}
+	if o := g.grownOption(b, anyPrice, most); o != nil {
+		return &growth{claim: b, into: o}
+	}
+	return nil
+}
+
 func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *market.Option {
-	refused := b.Site != nil && !g.r.allows(g.class, b.Site)
+	refused := g.refused(b)
 	if refused && !topology.Undecided(g.a.s.tally, g.class, b.Site) {
 		return nil
 	}
-	items := append(slices.Clone(b.Items), market.Item{Class: g.class, Pods: []int{0}, Segment: g.a.segmentFor(g.class, b.Base, g.r)})
-	if g.a.s.market.PortsClash(items) || !purchase.WorkloadCapsAllow(items, g.a.s.v.Policy.MaxPodsOfWorkloadPerNode) {
+	items := append(slices.Clone(b.Items), market.Item{Class: g.class, Pods: []int{g.pod}, Segment: g.a.segmentFor(g.class, b.Base, g.r)})
+	if !g.together(items) {
 		return nil
 	}
-	switch {
-	case market.HasMinValues(b.Base.Pool):
-		return g.grownFlexible(b, items)
-	case refused || g.r.undecided:
+	if refused || g.r.undecided {
 		return g.grownDecided(b, items, anyPrice, most)
 	}
 	items[len(items)-1].Segment = nil
@@ -78,6 +101,16 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 		}
 	}
 	return nil
+}
+
+// refused says that a claim, as it is, may not have the pod.
+func (g *grower) refused(b *purchase.NewClaim) bool {
+	return b.Site != nil && !g.r.allows(g.class, b.Site)
+}
+
+// together says whether some items may be on one node, as far as it does not matter on which.
+func (g *grower) together(items []market.Item) bool {
+	return !g.a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, g.a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
 // grownDecided is the cheapest of what a claim may become such that it holds one more pod and is decided on all labels that
@@ -121,25 +154,103 @@ func placesOf(options []*market.Option) []*fit.Place {
 	return out
 }
 
-// grownFlexible is what a claim of a pool with minValues was packed for, where enough distinct offerings hold more.
-func (g *grower) grownFlexible(b *purchase.NewClaim, items []market.Item) *market.Option {
-	if b.Site == nil && g.a.hasPodRules(g.class) {
+// grownFlexible is a claim of a pool with minValues with one more pod, where enough distinct offerings hold it.
+func (g *grower) grownFlexible(b *purchase.NewClaim) *growth {
+	switch {
+	case b.Site == nil && g.a.hasPodRules(g.class):
 		return nil
-	}
-	may := mayBecome(g.a, b, g.class)
-	if g.r.undecided {
-		fits := may
-		may = func(o *market.Option) bool { return fits(o) && slices.Contains(b.Shown, o) }
+	case g.refused(b) && !topology.Undecided(g.a.s.tally, g.class, b.Site):
+		return nil
 	}
 	b.CountBase(g.a.s.limits)
 	g.a.s.limits.Return(b.Base)
-	ranked, ok := g.a.s.market.Choices(b.Base, items, g.a.s.limits, may)
+	x := g.withChoices(b, func(choices []*market.Option) bool { return b.Site == nil || g.allowsAs(b, choices) })
 	g.a.s.limits.Take(b.Base, 1)
 	b.CountLargest(g.a.s.limits)
-	if !ok || (b.Site != nil && !g.allowsAs(b, withBase(ranked, b.Base))) {
-		return nil
+	return x
+}
+
+// withChoices is a claim of a pool with minValues with one more pod, and all that it may become then, within limits that do
+// not count it; nil where there is too little to choose from, or what there is does not suit. A preference of the pod's about
+// other pods gives way where it would leave too little.
+func (g *grower) withChoices(b *purchase.NewClaim, suits func(choices []*market.Option) bool) *growth {
+	may := mayBecome(g.a, b, g.class)
+	if g.r.undecided && b.Site != nil {
+		fits := may
+		may = func(o *market.Option) bool { return fits(o) && slices.Contains(b.Shown, o) }
 	}
-	return b.Base
+	keys := [][]string{g.a.keysOf(g.class)}
+	if rules := g.a.s.rules.Keys(g.class); len(rules) < len(keys[0]) {
+		keys = append(keys, rules)
+	}
+	for _, k := range keys {
+		items := g.itemsOn(b, b.Base, k)
+		if !g.together(items) {
+			return nil
+		}
+		options, ok := g.a.s.market.Choices(b.Base, items, g.a.s.limits, may)
+		if ok && suits(withBase(options, b.Base)) {
+			return &growth{claim: b, into: b.Base, items: items, options: options}
+		}
+	}
+	return nil
+}
+
+// itemsOn are a claim's items with the pod, once it is an option; the pod is kept where the values of some labels are those of
+// the option.
+func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []string) []market.Item {
+	var segment *market.Segment
+	switch {
+	case b.Site == nil && g.a.s.tally.Frozen():
+		segment = g.a.s.segmentOf(g.a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
+	case g.a.hasPodRules(g.class) && !g.r.undecided:
+		segment = g.a.s.segmentOf(keys, into)
+	}
+	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == g.class && it.Segment == segment })
+	items := slices.Clone(b.Items)
+	if i < 0 {
+		items = append(items, market.Item{Class: g.class, Segment: segment})
+		i = len(items) - 1
+	}
+	pods := append(slices.Clone(items[i].Pods), g.pod)
+	slices.Sort(pods)
+	items[i].Pods = pods
+	return items
+}
+
+// add puts the pod on a claim, which becomes what it is to be then.
+func (g *grower) add(x *growth) {
+	a, b := g.a, x.claim
+	if b.Options != nil {
+		b.CountBase(a.s.limits)
+	}
+	if x.isNew {
+		a.claims = append(a.claims, b)
+	} else {
+		a.s.limits.Return(b.Base)
+	}
+	a.s.limits.Take(x.into, 1)
+	b.Base, b.RunnersUp = x.into, nil
+	if x.items == nil {
+		x.items = g.itemsOn(b, x.into, a.keysOf(g.class))
+	}
+	b.Items, b.Options = x.items, x.options
+	if b.Options != nil {
+		b.CountLargest(a.s.limits)
+	}
+	b.Settled = b.Settled || g.r.undecided
+	for _, other := range a.claims {
+		other.Settled = other.Settled || g.r.jointly
+	}
+	a.s.replaceDevices(b)
+	a.s.takeDevices(b, g.class)
+	if a.hasPodRules(g.class) || b.Site != nil {
+		a.s.tally.Narrow(a.site(b), nil, a.places(b)...)
+	}
+	if a.hasPodRules(g.class) {
+		a.s.tally.Add(g.class, a.site(b), 1)
+	}
+	a.assignments = append(a.assignments, Assignment{Pod: g.pod, Claim: b})
 }
 
 // withBase is what a claim may become with what it was packed for: a list that is cut short may be of others.
@@ -165,23 +276,23 @@ func (g *grower) wouldAllow(places ...*fit.Place) bool {
 	return !g.a.s.tally.Opens(site) && g.r.allows(g.class, site)
 }
 
-// cheapestNew is the option for a new claim for one pod: the cheapest of the pools of highest weight.
-func (g *grower) cheapestNew() *market.Option {
+// cheapestNew is a new claim for the pod: the cheapest of the pools of highest weight.
+func (g *grower) cheapestNew() *growth {
 	if !g.a.buysNodes {
 		return nil
 	}
-	it := market.Item{Class: g.class, Pods: []int{0}}
+	it := market.Item{Class: g.class, Pods: []int{g.pod}}
 	for _, preferred := range g.a.s.market.Passes() {
 		for _, tier := range g.a.s.market.TiersOf(g.a.s.keys, g.a.s.onlyPool) {
-			if o := g.firstAllowed(tier, &it, preferred); o != nil {
-				return o
+			if x := g.firstAllowed(tier, &it, preferred); x != nil {
+				return x
 			}
 		}
 	}
 	return nil
 }
 
-func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *market.Option {
+func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
 	verdicts, fits := make(map[string]bool), g.a.s.devicesFit(nil, it.Class)
 	for _, o := range tier {
 		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.undecided && !market.HasMinValues(o.Pool)) {
@@ -196,15 +307,14 @@ func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred 
 		if !ok && !g.r.undecided {
 			continue
 		}
+		x := &growth{claim: &purchase.NewClaim{Base: o}, into: o}
 		if market.HasMinValues(o.Pool) {
-			alone := *it
-			alone.Segment = g.a.segmentFor(it.Class, o, g.r)
-			ranked, ok := g.a.s.market.Choices(o, []market.Item{alone}, g.a.s.limits, fits)
-			if !ok || (g.r.undecided && !g.wouldAllow(placesOf(withBase(ranked, o))...)) {
-				continue
-			}
+			x = g.withChoices(x.claim, func(choices []*market.Option) bool { return !g.r.undecided || g.wouldAllow(placesOf(choices)...) })
 		}
-		return o
+		if x != nil {
+			x.isNew = true
+			return x
+		}
 	}
 	return nil
 }

@@ -189,19 +189,17 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) b
 			return true
 		}
 	}
-	g := &grower{a, r, c}
-	grown, into, extra := g.cheapestGrowth()
-	fresh := g.cheapestNew()
-	switch {
-	case grown != nil && (fresh == nil || extra <= fresh.Price+a.s.v.Policy.PerNodeOverhead):
-		a.addTo(grown, into, c, pod, r)
-	case fresh != nil:
-		grown = a.newClaimFor(fresh, c, pod, r)
-	default:
+	g := &grower{a, r, c, pod}
+	grown, fresh := g.cheapestGrowth(), g.cheapestNew()
+	if fresh != nil && (grown == nil || grown.extra() > fresh.into.Price+a.s.v.Policy.PerNodeOverhead) {
+		grown = fresh
+	}
+	if grown == nil {
 		return false
 	}
+	g.add(grown)
 	if r.actual {
-		a.s.tally.Freeze(c, a.site(grown))
+		a.s.tally.Freeze(c, a.site(grown.claim))
 	}
 	return true
 }
@@ -213,61 +211,6 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 	}
 	_, _, ok := a.s.v.VolumesLeft(h, c)
 	return ok && a.s.matcher.DeviceCapacity(c, h, 1) == 1
-}
-
-// newClaimFor makes a claim for one pod.
-func (a *attempt) newClaimFor(o *market.Option, c *view.Class, pod int, r *round) *purchase.NewClaim {
-	b := &purchase.NewClaim{Base: o}
-	a.s.limits.Take(o, 1)
-	a.claims = append(a.claims, b)
-	a.addTo(b, o, c, pod, r)
-	return b
-}
-
-// addTo puts a pod on a claim, which becomes into if it is not that yet.
-func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class, pod int, r *round) {
-	if b.Options != nil {
-		b.CountBase(a.s.limits)
-	}
-	if into != b.Base {
-		a.s.limits.Return(b.Base)
-		a.s.limits.Take(into, 1)
-		b.Base = into
-	}
-	may := mayBecome(a, b, c)
-	b.RunnersUp, b.Options = nil, nil
-	segment := a.segmentFor(c, into, r)
-	if b.Site == nil && a.s.tally.Frozen() {
-		segment = a.s.segmentOf(a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
-	}
-	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == c && it.Segment == segment })
-	b.Items = slices.Clone(b.Items)
-	if i < 0 {
-		b.Items = append(b.Items, market.Item{Class: c, Segment: segment})
-		i = len(b.Items) - 1
-	}
-	pods := append(slices.Clone(b.Items[i].Pods), pod)
-	slices.Sort(pods)
-	b.Items[i].Pods = pods
-	if market.HasMinValues(into.Pool) {
-		a.s.limits.Return(into)
-		b.Options, _ = a.s.market.Choices(into, b.Items, a.s.limits, may)
-		a.s.limits.Take(into, 1)
-		b.CountLargest(a.s.limits)
-	}
-	b.Settled = b.Settled || r.undecided
-	for _, x := range a.claims {
-		x.Settled = x.Settled || r.jointly
-	}
-	a.s.replaceDevices(b)
-	a.s.takeDevices(b, c)
-	if a.hasPodRules(c) || b.Site != nil {
-		a.s.tally.Narrow(a.site(b), nil, a.places(b)...)
-	}
-	if a.hasPodRules(c) {
-		a.s.tally.Add(c, a.site(b), 1)
-	}
-	a.assignments = append(a.assignments, Assignment{Pod: pod, Claim: b})
 }
 
 // mayBecome says what a claim may become with one more pod of a class, capacity and limits aside.

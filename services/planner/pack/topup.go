@@ -16,7 +16,8 @@ func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (ass
 		rest := it.Pods
 		for i := 0; i < len(claims) && len(rest) > 0 && !a.hasPodRules(it.Class); i++ {
 			for len(rest) > 0 && a.hasSpare(claims[i], it.Class) {
-				a.addTo(claims[i], claims[i].Base, it.Class, rest[0], &round{})
+				g := &grower{a, &round{}, it.Class, rest[0]}
+				g.add(&growth{claim: claims[i], into: claims[i].Base})
 				rest = rest[1:]
 			}
 		}

@@ -32,6 +32,7 @@ func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow fu
 			break
 		}
 	}
+	all := ranked
 	if preferring != nil {
 		ranked = m.preferredOnly(ranked, preferring)
 		if !flexible {
@@ -40,6 +41,9 @@ func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow fu
 	}
 	if flexible {
 		diverse := m.meetMinValues(v, ranked)
+		if diverse == nil && len(ranked) < len(all) {
+			diverse = m.meetMinValues(v, m.withFewest(v, ranked, all))
+		}
 		if diverse == nil && m.World.Policy.MinValues == model.MinValuesBestEffort {
 			diverse = ranked[:min(len(ranked), m.maxOfferings)]
 		}
@@ -86,6 +90,31 @@ func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 		out = append(out, o)
 	}
 	return out
+}
+
+// withFewest are the options that preferences leave of all, and of the others, the cheapest first, as few as make enough distinct
+// ones for the pool's minValues: a preference gives way to those. Both lists are sorted by price, and so is the result.
+func (m *Market) withFewest(v *Variant, left, all []*Option) []*Option {
+	others := slices.DeleteFunc(slices.Clone(all), func(o *Option) bool { return slices.Contains(left, o) })
+	options := slices.Concat(left, others)
+	options = options[:m.fewest(v, options, len(left))]
+	slices.SortFunc(options, CompareOptions)
+	return options
+}
+
+// fewest is how many of the first options make enough distinct ones for the pool's minValues, from some number on; all of them
+// where there are not enough.
+func (m *Market) fewest(v *Variant, options []*Option, low int) int {
+	high := len(options)
+	for low < high {
+		mid := (low + high) / 2
+		if m.meetMinValues(v, options[:mid]) == nil {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 // HasMinValues says whether a pool asks for a minimum number of distinct values of some label.
@@ -208,19 +237,11 @@ func (m *Market) StandIns(o *Option, allow func(*Option) bool) []*Option {
 	for i, x := range all {
 		options[i] = x.o
 	}
-	low, high := 1, len(options)+1
-	for low < high {
-		mid := (low + high) / 2
-		if mid <= len(options) && m.meetMinValues(o.Variant, options[:mid]) == nil {
-			low = mid + 1
-			continue
-		}
-		high = mid
-	}
-	if low > len(options) {
+	options = options[:m.fewest(o.Variant, options, min(1, len(options)))]
+	if m.meetMinValues(o.Variant, options) == nil {
 		return nil
 	}
-	return options[:low]
+	return options
 }
 
 // lost is the largest part of any resource that one node has less than another.
