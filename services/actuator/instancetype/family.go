@@ -52,6 +52,14 @@ func (f family) os() string {
 	return "linux"
 }
 
+// blockDevices is how many volumes the family's images boot with: Bottlerocket has one for its own and one for pods.
+func (f family) blockDevices() int64 {
+	if f.name == Bottlerocket {
+		return 2
+	}
+	return 1
+}
+
 // runsOn refuses the pairs for which no image exists.
 func (f family) runsOn(t catalog.Type) error {
 	if f.windowsBuild != "" && t.Arch != "amd64" {

@@ -51,12 +51,15 @@ const (
 // EFA is the resource of elastic fabric adapters, which a node has only where its launch attached them.
 const EFA = "vpc.amazonaws.com/efa"
 
-// Attached is what of a type's resources a node has that is launched for the requests: adapters only where they are asked for.
+// EBSVolumes is how many EBS volumes of pods a node attaches. Planners take it from the type; nodes tell it elsewhere.
+const EBSVolumes = model.AttachLimit + "ebs.csi.aws.com"
+
+// Attached is what of a type's resources a node reports that is launched for the requests: adapters only where they are
+// asked for, and no attach limit.
 func Attached(has, requests model.Amounts) model.Amounts {
-	if requests.Value(EFA) > 0 {
-		return has
-	}
-	return slices.DeleteFunc(slices.Clone(has), func(a model.Amount) bool { return a.Resource == EFA })
+	return slices.DeleteFunc(slices.Clone(has), func(a model.Amount) bool {
+		return a.Resource == EBSVolumes || (a.Resource == EFA && requests.Value(EFA) == 0)
+	})
 }
 
 // Settings is the part of a node class and of the actuator's configuration that changes what nodes offer. The zero
@@ -85,6 +88,8 @@ type Settings struct {
 	RAID0 bool
 	// EphemeralStorageBytes is the size of the volume that holds pods' files; zero means 20 GiB, for Windows 50.
 	EphemeralStorageBytes int64
+	// BlockDevices is how many EBS volumes each node is launched with; zero means those that the family's images have.
+	BlockDevices int64 `json:",omitempty"`
 	// Interfaces are the network interfaces that each node gets; empty for its type's own.
 	Interfaces []Interface `json:",omitempty"`
 	// Nitro and NestedVirtualization leave only types whose hypervisor is nitro, and types that can run virtual machines.
@@ -194,6 +199,7 @@ type resolved struct {
 	memory                       map[string]int64
 	raid0                        bool
 	storageBytes                 int64
+	blockDevices                 int64
 }
 
 // Defaults of Settings.
@@ -207,7 +213,7 @@ const (
 func parse(s Settings) (resolved, error) {
 	r := resolved{
 		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, interfaces: s.Interfaces, raid0: s.RAID0, memory: s.Memory,
-		memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes,
+		memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes, blockDevices: s.BlockDevices,
 	}
 	var err error
 	if r.family, err = familyNamed(s.AMIFamily); err != nil {
@@ -239,6 +245,9 @@ func parse(s Settings) (resolved, error) {
 	}
 	if r.family.windowsBuild != "" {
 		r.storageBytes = windowsStorageBytes
+	}
+	if r.blockDevices == 0 {
+		r.blockDevices = r.family.blockDevices()
 	}
 	if s.EphemeralStorageBytes > 0 {
 		r.storageBytes = s.EphemeralStorageBytes

@@ -53,11 +53,11 @@ func figuresOf(s instancetype.Shape) figures {
 }
 
 func TestAdaptersCountOnlyWhereTheyAreAskedFor(t *testing.T) {
-	has := model.Amounts{{Resource: "cpu", Value: 4000}, {Resource: instancetype.EFA, Value: 4}}
+	has := model.Amounts{{Resource: instancetype.EBSVolumes, Value: 25}, {Resource: "cpu", Value: 4000}, {Resource: instancetype.EFA, Value: 4}}
 	if got := instancetype.Attached(has, model.Amounts{{Resource: instancetype.EFA, Value: 1}}); len(got) != 2 {
-		t.Errorf("%v, want all", got)
+		t.Errorf("%v, want all that nodes report", got)
 	}
-	if got := instancetype.Attached(has, nil); len(got) != 1 || len(has) != 2 || got.Value(instancetype.EFA) != 0 {
+	if got := instancetype.Attached(has, nil); len(got) != 1 || len(has) != 3 || got.Value(instancetype.EFA) != 0 {
 		t.Errorf("%v, want no adapters; and the type's own list as it was: %v", got, has)
 	}
 }
@@ -133,6 +133,7 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
 		},
 		Capacity: model.Amounts{
+			{Resource: instancetype.EBSVolumes, Value: 25},
 			{Resource: "cpu", Value: 2000},
 			{Resource: "ephemeral-storage", Value: 20 * gi},
 			{Resource: "memory", Value: 7577 * mi},
@@ -140,6 +141,7 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Resource: "vpc.amazonaws.com/pod-eni", Value: 9},
 		},
 		Allocatable: model.Amounts{
+			{Resource: instancetype.EBSVolumes, Value: 25},
 			{Resource: "cpu", Value: 1930},
 			{Resource: "ephemeral-storage", Value: 17 * gi},
 			{Resource: "memory", Value: 6903 * mi},

@@ -42,6 +42,7 @@ func (r resolved) capacity(t catalog.Type) map[string]int64 {
 		add("vpc.amazonaws.com/PrivateIPv4Address", t.IPv4PerENI-1)
 	}
 	add(EFA, r.adapters(t))
+	add(string(EBSVolumes), r.volumes(t))
 	add("nvidia.com/gpu", devices(t.GPUs, "nvidia"))
 	add("amd.com/gpu", devices(t.GPUs, "amd"))
 	add("habana.ai/gaudi", devices(t.GPUs, "habana"))

@@ -56,7 +56,7 @@ func TestSpec(t *testing.T) {
 	}
 	settings := instancetype.Settings{
 		AMIFamily: "AL2023", MaxPods: new(int64(40)), KubeReserved: map[string]string{"cpu": "200m"},
-		EphemeralStorageBytes: 100 << 30,
+		EphemeralStorageBytes: 100 << 30, BlockDevices: 1,
 	}
 	if d := cmp.Diff(settings, Settings(got)); d != "" {
 		t.Error(d)

@@ -185,7 +185,7 @@ func (a *attempt) newNodes(c *view.Class, g *partition) []newNode {
 	}
 	key := newNodeKey{c.Profile.Index, string(request)}
 	out, known := g.newNodes[key]
-	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass)
+	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass) || len(c.Shared) > 0
 	if known && !special {
 		return out
 	}

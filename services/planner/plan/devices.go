@@ -9,7 +9,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // trackDevices makes the plan keep track of devices, where any class claims some.
@@ -94,13 +93,4 @@ func permutations[T any](list []T) iter.Seq[[]T] {
 			}
 		}
 	}
-}
-
-// undeviced are amounts without the devices among them, which are no resources to anybody else.
-func undeviced(w *view.World, v view.Vector) model.Amounts {
-	out := w.Index.Amounts(v)
-	if w.Devices == nil {
-		return out
-	}
-	return slices.DeleteFunc(out, func(a model.Amount) bool { return devices.IsDevices(a.Resource) })
 }

@@ -171,7 +171,7 @@ func (c *cycle) fillStaticClaims() {
 		b.Pods = append(b.Pods, c.Pods[s.Pod].ID)
 		sum := c.Index.Vector(b.Requests)
 		sum.Add(c.Pods[s.Pod].Class.Requested, 1)
-		b.Requests = undeviced(c.World, sum)
+		b.Requests = c.Requests(sum)
 	}
 	for _, b := range at {
 		slices.Sort(b.Pods)

@@ -168,7 +168,7 @@ func (c *cycle) pattern(b *purchase.NewClaim) model.NodeClaim {
 	listing := c.scheduler.Listing(b)
 	out := model.NodeClaim{
 		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass, Offerings: listing.Offerings,
-		Requirements: listing.Requirements, Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: b.Why(pods),
+		Requirements: listing.Requirements, Requests: c.Requests(sum), Price: best.Offering.Price, Reason: b.Why(pods),
 		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
 	}
 	for _, r := range b.RunnersUp {

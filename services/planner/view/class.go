@@ -15,9 +15,10 @@ import (
 type Class struct {
 	*model.PodClass
 	Index int
-	// Requested is what one pod takes.
-	Requested Vector
-	Profile   *Profile
+	// Requested is what each pod takes. Alone is what the first one takes on a node: volumes of Shared are attached once.
+	Requested, Alone Vector
+	Shared           []SharedVolume
+	Profile          *Profile
 }
 
 // Profile is where pods may run, as far as labels and taints decide it. Many classes share one, so that it is judged
@@ -71,7 +72,9 @@ func (cp compiler) addClasses() error {
 			profiles[key] = p
 			cp.w.Profiles = append(cp.w.Profiles, p)
 		}
-		cp.w.Classes = append(cp.w.Classes, &Class{PodClass: spec, Index: i, Requested: cp.requested(spec), Profile: p})
+		c := &Class{PodClass: spec, Index: i, Requested: cp.requested(spec), Profile: p}
+		cp.addAttachments(c)
+		cp.w.Classes = append(cp.w.Classes, c)
 	}
 	return nil
 }

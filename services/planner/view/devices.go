@@ -7,10 +7,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
-// unlimited is how many devices hosts have as far as vectors count them: which ones are there, and who holds them, is
-// known by name, so that counting is for nodes that are yet to be bought.
-const unlimited = 1 << 40
-
 // counted counts devices for the classes of a snapshot; nil where none claims any.
 func counted(s *model.Snapshot) *devices.Dims {
 	claims := func(c model.PodClass) bool { return devices.ClaimsDevices(&c) }
@@ -46,27 +42,6 @@ func (cp compiler) requested(c *model.PodClass) Vector {
 		}
 	}
 	return out
-}
-
-// leaveDevices takes devices out of what vectors say of a host.
-func (hb hostBuilder) leaveDevices(h *Host) {
-	if hb.w.Devices == nil {
-		return
-	}
-	open := func(v Vector) Vector {
-		v = slices.Clone(v)
-		for i, name := range hb.w.Index.names {
-			if devices.IsDevices(name) {
-				v[i] = unlimited
-			}
-		}
-		return v
-	}
-	h.Allocatable = open(h.Allocatable)
-	h.allocatable = slices.Clone(h.allocatable)
-	for i := range h.allocatable {
-		h.allocatable[i] = open(h.allocatable[i])
-	}
 }
 
 // WithDevices is a vector of a node that is yet to be bought, with the devices that are free there.

@@ -96,7 +96,7 @@ func (hb hostBuilder) hosts() []*Host {
 	byNode := make(map[model.NodeName]*Host, len(out))
 	for i, h := range out {
 		h.Index = i
-		hb.leaveDevices(h)
+		hb.leaveCounted(h)
 		if h.Node != nil {
 			byNode[h.Node.Name] = h
 		}

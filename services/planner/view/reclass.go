@@ -11,7 +11,7 @@ import (
 func (v *View) Reclass() (same, ok bool, err error) {
 	w := v.World
 	if w.Devices != nil || counted(w.Snapshot) != nil ||
-		!slices.Equal(NewIndex(mentioned(w.Snapshot)).names, w.Index.names) || !slices.Equal(drivers(w.Snapshot).names, v.drivers.names) {
+		!slices.Equal(NewIndex(slices.Concat(mentioned(w.Snapshot), attachLimits(w.Snapshot))).names, w.Index.names) {
 		return false, false, nil
 	}
 	classes, profiles := w.Classes, w.Profiles

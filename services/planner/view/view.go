@@ -78,7 +78,7 @@ func vectors(n, length int) []Vector {
 func (v *View) fill(host int) {
 	h := v.Hosts[host]
 	copy(v.free[host], h.Allocatable)
-	v.attachLimits(h, v.volumes[host])
+	hostBuilder{v.World}.attachLimits(h, v.drivers, v.volumes[host])
 	v.ports[host], v.shared[host] = v.ports[host][:0], nil
 	for _, p := range h.Pods {
 		v.place(host, v.Pods[p].Class, 1)
@@ -88,56 +88,8 @@ func (v *View) fill(host int) {
 // Node is the host that is a node; nil where there is none of that name.
 func (v *View) Node(name model.NodeName) *Host { return v.nodes[name] }
 
-// drivers indexes the CSI drivers that any pod attaches volumes by.
-func drivers(s *model.Snapshot) *Index {
-	var names []model.Resource
-	for i := range s.PodClasses {
-		for _, a := range s.PodClasses[i].VolumeAttachments {
-			names = append(names, a.Resource)
-		}
-	}
-	return NewIndex(names)
-}
-
-// attachLimits are a host's limits by driver. A driver without a limit gets more than can ever be attached.
-func (v *View) attachLimits(h *Host, out Vector) {
-	const unlimited = 1 << 40
-	for i := range out {
-		out[i] = unlimited
-		if h.Node == nil {
-			continue
-		}
-		if limit, ok := h.Node.VolumeLimits.Get(v.drivers.Name(i)); ok {
-			out[i] = limit
-		}
-	}
-}
-
 // Free is what is left on a host. The caller must not change it.
 func (v *View) Free(host int) Vector { return v.free[host] }
-
-// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that can attach no volume for
-// one more pod, or ok. A volume that is on the host already, because another pod uses it, counts once.
-func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int64, ok bool) {
-	for _, a := range c.VolumeAttachments {
-		i, _ := v.drivers.Place(a.Resource)
-		need := a.Value
-		for _, vol := range c.Volumes {
-			if sharing(vol, a.Resource) && v.shared[host][vol.Name] > 0 {
-				need--
-			}
-		}
-		if need > 0 && v.volumes[host][i] < need {
-			return a.Resource, v.volumes[host][i], false
-		}
-	}
-	return "", 0, true
-}
-
-// sharing says whether a volume is one that pods may share, and a driver attaches it.
-func sharing(vol model.VolumeTopology, driver model.Resource) bool {
-	return vol.Name != "" && model.Resource(vol.Driver) == driver
-}
 
 // Ports are those taken on a host. The caller must not change it.
 func (v *View) Ports(host int) []model.HostPort { return v.ports[host] }
@@ -184,32 +136,6 @@ func (v *View) Reserve(host int, taken Vector, classes []*Class) {
 func (v *View) place(host int, c *Class, count int64) {
 	v.free[host].Add(c.Requested, -count)
 	v.attach(host, c, count)
-}
-
-func (v *View) attach(host int, c *Class, count int64) {
-	for _, a := range c.VolumeAttachments {
-		i, _ := v.drivers.Place(a.Resource)
-		v.volumes[host][i] -= count * a.Value
-		for _, vol := range c.Volumes {
-			if sharing(vol, a.Resource) {
-				v.volumes[host][i] += count - v.share(host, vol.Name, count)
-			}
-		}
-	}
-	for range count {
-		v.ports[host] = append(v.ports[host], c.HostPorts...)
-	}
-}
-
-// share counts more or, with a negative count, fewer users of a volume on a host, and says how many attachments that
-// makes: one for the first user, one less with the last, none between.
-func (v *View) share(host int, volume string, count int64) int64 {
-	if v.shared[host] == nil {
-		v.shared[host] = make(map[string]int64)
-	}
-	before := v.shared[host][volume]
-	v.shared[host][volume] = before + count
-	return min(before+count, 1) - min(before, 1)
 }
 
 // Remove gives a host up: it takes no more pods.

@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
 // World is a snapshot with its references resolved and its constraints compiled. Who plans does not change it; who keeps
@@ -52,6 +53,8 @@ type World struct {
 	estimated map[offeringKey]bool              // prices that are estimates
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
+	// volumes are the attach limits of nodes that are not there yet.
+	volumes *volumes.Limits
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
 }
@@ -120,9 +123,9 @@ func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, er
 // Compile is NewWorld for pods that are not in the snapshot's own list. They are sorted by id; their classes need not be
 // set. The World keeps the list.
 func Compile(s *model.Snapshot, pods []Pod, policy model.Policy, now time.Time) (*World, error) {
-	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Devices: counted(s)}
+	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Devices: counted(s), volumes: volumes.New(s.Nodes)}
 	cp := compiler{w}
-	w.Index = NewIndex(append(mentioned(s), cp.deviceNames()...))
+	w.Index = NewIndex(slices.Concat(mentioned(s), attachLimits(s), cp.deviceNames()))
 	for _, step := range []func() error{
 		cp.addCatalogs, w.addOfferings, cp.addClasses, cp.addPods, cp.addDaemons, cp.addPools, cp.addClaims,
 	} {
@@ -170,7 +173,7 @@ func (cp compiler) addCatalogs() error {
 			if c.index[t.Name] != nil {
 				return fmt.Errorf("catalog %s: instance_types: %s is there twice", spec.ID, t.Name)
 			}
-			compiled := &Type{InstanceType: t, CapacityVector: cp.w.Index.Vector(t.Capacity), AllocatableVector: cp.w.Index.Vector(t.Allocatable)}
+			compiled := &Type{InstanceType: t, CapacityVector: cp.w.Index.Vector(t.Capacity), AllocatableVector: cp.allocatable(t)}
 			c.index[t.Name] = compiled
 			for _, l := range t.Labels {
 				c.keys[l.Key] = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -180,8 +181,8 @@ func (m *Market) explainOption(
 		r.Subject = subject
 		return missLabels, r, 0
 	}
-	if view.Fits(o.Free, c.Requested, 1) == 0 {
-		return missSize, m.tooSmall(o, c), Share(c.Requested, atLeastOne(o.Free))
+	if view.Fits(o.Free, c.Alone, 1) == 0 {
+		return missSize, m.tooSmall(o, c), Share(c.Alone, atLeastOne(o.Free))
 	}
 	switch {
 	case !o.serves(c):
@@ -259,7 +260,7 @@ func unavailable(o *Option) model.Reason {
 // tooSmall names the resource that is shortest on an option.
 func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 	worst, lack := 0, 0.0
-	for i, q := range c.Requested {
+	for i, q := range c.Alone {
 		if q > o.Free[i] && float64(q)/float64(max(1, o.Free[i])) > lack {
 			worst, lack = i, float64(q)/float64(max(1, o.Free[i]))
 		}
@@ -268,8 +269,15 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 	if devices.IsDevices(name) {
 		return o.lacks(c)
 	}
-	needs, has := fit.Quantity(name, c.Requested[worst]), fit.Quantity(name, max(0, o.Free[worst]))
+	needs, has := fit.Quantity(name, c.Alone[worst]), fit.Quantity(name, max(0, o.Free[worst]))
 	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
+	if view.IsAttachLimit(name) {
+		r.Code = model.CodeVolumeLimit
+		r.Message = fmt.Sprintf("has %s volumes of driver %s; new nodes of the allowed types attach at most %s (%s, less DaemonSets)",
+			needs, strings.TrimPrefix(string(name), string(model.AttachLimit)), has, o.Type.Name)
+		r.Remedy = "allow an instance type that attaches more volumes, or give the pod fewer"
+		return r
+	}
 	if o.Free[worst] <= 0 {
 		r.Message = fmt.Sprintf("needs %s of %s, which no allowed instance type offers; the nearest is %s", needs, name, o.Type.Name)
 		r.Remedy = fmt.Sprintf("allow instance types that have %s", name)

@@ -54,7 +54,7 @@ func (o *Option) Takes(it *Item, preferred bool) bool {
 	if preferred {
 		admitted = o.prefers
 	}
-	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
+	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Alone, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
 }
 
 // Share is the largest part of any resource of a node that a pod takes.
@@ -81,8 +81,15 @@ type Combined struct {
 // Combine is what some items need together.
 func (m *Market) Combine(items []Item) *Combined {
 	l := &Combined{sum: make(view.Vector, m.World.Index.Len()), profiles: newBits(len(m.World.Profiles))}
+	var shared []string
 	for _, it := range items {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
+		for _, vol := range it.Class.Shared {
+			if !slices.Contains(shared, vol.Name) {
+				shared = append(shared, vol.Name)
+				l.sum[vol.Limit]++
+			}
+		}
 		l.profiles.set(it.Class.Profile.Index, true)
 		l.ports = append(l.ports, it.Class.HostPorts...)
 		if devices.ClaimsDevices(it.Class.PodClass) {

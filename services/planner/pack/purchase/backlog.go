@@ -59,7 +59,7 @@ func (l *backlog) shapeKey(key []byte, item int) []byte {
 	if it.Segment != nil {
 		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
 	}
-	if devices.ClaimsDevices(it.Class.PodClass) {
+	if devices.ClaimsDevices(it.Class.PodClass) || len(it.Class.Shared) > 0 {
 		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
 	}
 	key = append(key, '|')

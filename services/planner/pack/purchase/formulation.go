@@ -102,7 +102,7 @@ func appendKind(key []byte, it *market.Item) []byte {
 	if it.Segment != nil {
 		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
 	}
-	if devices.ClaimsDevices(it.Class.PodClass) {
+	if devices.ClaimsDevices(it.Class.PodClass) || len(it.Class.Shared) > 0 {
 		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
 	}
 	return key
@@ -285,7 +285,22 @@ func (p *formulation) buy(s optimise.Solution) []*NewClaim {
 		}
 		p.lim.Take(o, pattern.Copies)
 	}
-	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.listFlexible(b) })
+	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.attachesAll(b) || !p.listFlexible(b) })
+}
+
+// attachesAll returns pods to the backlog as long as a claim attaches fewer volumes than they have: bins know nothing of those
+// that pods share. It is false where that leaves none.
+func (p *formulation) attachesAll(b *NewClaim) bool {
+	for i, it := range slices.Backward(b.Items) {
+		if len(it.Class.Shared) > 0 && !b.Base.Fits(p.m.Combine(b.Items)) {
+			p.backlog.returned = append(p.backlog.returned, it)
+			b.Items = slices.Delete(b.Items, i, i+1)
+		}
+	}
+	if len(b.Items) == 0 {
+		p.lim.Return(b.Base)
+	}
+	return len(b.Items) > 0
 }
 
 // takePods adds the next pods of a row to some items, from the row's items in their order.

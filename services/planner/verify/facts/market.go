@@ -17,6 +17,8 @@ type Market struct {
 	overlays *offer.Overlays
 	classes  map[model.NodeClassName]*model.NodeClass
 	types    map[typeKey]*model.InstanceType
+	// attach are the highest attach limits that ready nodes tell, by type and CSI driver.
+	attach map[model.TypeName]map[model.Resource]int64
 	// offerings has of several reservations of one kind the cheapest that is available.
 	offerings map[OfferingKey]model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
@@ -41,8 +43,8 @@ func newMarket(in *model.Input) *Market {
 	s := &in.Snapshot
 	m := &Market{
 		now: in.Now, overlays: offer.NewOverlays(s),
-		classes:   index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
-		types:     make(map[typeKey]*model.InstanceType),
+		classes: index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
+		types:   make(map[typeKey]*model.InstanceType), attach: toldLimits(s.Nodes),
 		offerings: make(map[OfferingKey]model.Offering), zoneIDs: model.ZoneIDs(s.Offerings),
 		Shifted: model.ShiftedZones(s.Offerings),
 	}

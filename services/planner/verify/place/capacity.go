@@ -136,38 +136,15 @@ func collide(a, b model.HostPort) bool {
 	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
 }
 
-// attachments checks the attach limits of CSI drivers (NodeVolumeLimits). A volume that pods share is attached once.
+// attachments checks the attach limits of CSI drivers (NodeVolumeLimits).
 func (c *Check) attachments(p *Place, arriving []*model.Pod) {
-	if len(p.attachLimits) == 0 {
+	if !slices.ContainsFunc(arriving, func(pod *model.Pod) bool { return len(c.f.Cluster.Class(pod).VolumeAttachments) > 0 }) {
 		return
 	}
-	before, sum := c.attached(p.bound), c.attached(append(slices.Clone(p.bound), arriving...))
-	for _, pod := range arriving {
-		for _, a := range c.f.Cluster.Class(pod).VolumeAttachments {
-			limit, ok := p.attachLimits.Get(a.Resource)
-			if ok && sum[a.Resource] > limit && sum[a.Resource] > before[a.Resource] {
-				c.r.Fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
-				return
-			}
+	before, sum := c.f.Cluster.Attached(p.bound), c.f.Cluster.Attached(append(slices.Clone(p.bound), arriving...))
+	for _, driver := range slices.Sorted(maps.Keys(sum)) {
+		if limit, ok := p.attachLimit(driver); ok && sum[driver] > limit && sum[driver] > before[driver] {
+			c.r.Fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[driver], driver, limit)
 		}
 	}
-}
-
-// attached counts the volumes of some pods on one node, by driver.
-func (c *Check) attached(pods []*model.Pod) map[model.Resource]int64 {
-	sum := make(map[model.Resource]int64)
-	shared := make(map[string]bool)
-	for _, pod := range pods {
-		class := c.f.Cluster.Class(pod)
-		for _, a := range class.VolumeAttachments {
-			sum[a.Resource] += a.Value
-		}
-		for _, v := range class.Volumes {
-			if v.Name != "" && v.Driver != "" && shared[v.Name] {
-				sum[model.Resource(v.Driver)]--
-			}
-			shared[v.Name] = true
-		}
-	}
-	return sum
 }

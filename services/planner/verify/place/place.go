@@ -27,9 +27,9 @@ type Place struct {
 	// away: until then it has what buffers keep there.
 	closed string
 	going  bool
-	// bound are the pods that it has, attachLimits the limits by CSI driver; a driver that is not listed has none.
-	bound        []*model.Pod
-	attachLimits model.Amounts
+	// bound are the pods that it has. attachLimit is how many volumes a CSI driver attaches; ok is false where no limit is known.
+	bound       []*model.Pod
+	attachLimit func(driver model.Resource) (limit int64, ok bool)
 }
 
 // Variants are all that the place may turn out to be.
@@ -106,7 +106,10 @@ func (ps *Places) New(claim *model.NodeClaim) *Place {
 		return p
 	}
 	id, pool := string(claim.ID), ps.f.Cluster.Pools[claim.NodePool]
-	p := &Place{kind: newKind(nil), subject: "claim " + id, host: "claim/" + id, pool: pool, disruption: claim.Disruption}
+	p := &Place{
+		kind: newKind(nil), subject: "claim " + id, host: "claim/" + id, pool: pool, disruption: claim.Disruption,
+		attachLimit: ps.f.Market.AttachLimit(claim.NodeClass, claim.Offerings),
+	}
 	ps.fresh[claim] = p
 	if pool == nil {
 		return p
@@ -173,7 +176,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	}
 	c := ps.f.Cluster
 	p := &Place{
-		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
+		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimit: n.VolumeLimits.Get,
 		kind: newKind(n.Taints, &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p
@@ -205,6 +208,12 @@ func (ps *Places) node(n *model.Node) *Place {
 // complete fills in what a node does not report yet, by what is known from its claim.
 func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
 	p.kind.variants[0].allocatable = facts.Complete(n.Allocatable, ps.f.Market.Allocatable(claim))
+	p.attachLimit = func(driver model.Resource) (int64, bool) {
+		if limit, ok := n.VolumeLimits.Get(driver); ok {
+			return limit, true
+		}
+		return ps.f.Market.AttachLimit(claim.NodeClass, facts.Becomes(claim))(driver)
+	}
 	if claim.State < model.ClaimRegistered {
 		p.kind = newKind(claim.Taints, ps.inFlight(claim)...)
 		label, _ := n.Labels.Get(labels.Hostname)
@@ -229,7 +238,7 @@ func (ps *Places) claim(claim *model.Claim) *Place {
 	}
 	p := &Place{
 		subject: "claim " + string(claim.ID), host: "claim/" + string(claim.ID), pool: c.Pools[claim.NodePool],
-		kind: newKind(claim.Taints, ps.inFlight(claim)...),
+		kind: newKind(claim.Taints, ps.inFlight(claim)...), attachLimit: ps.f.Market.AttachLimit(claim.NodeClass, facts.Becomes(claim)),
 	}
 	ps.claims[claim.ID] = p
 	switch d := ps.f.Decisions.TakenBy[claim.ID]; {
