@@ -198,7 +198,7 @@ func TestBoundIsNeverAboveTheOptimum(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("KERF_CASES")); err == nil {
 		cases = n
 	}
-	missed, sum := 0, 0.0
+	missed, sum, alone := 0, 0.0, 0.0
 	for seed := range cases {
 		p := small(rand.New(rand.NewPCG(uint64(seed), 2)))
 		s := optimise.SolveWithoutExact(p)
@@ -219,8 +219,18 @@ func TestBoundIsNeverAboveTheOptimum(t *testing.T) {
 		if left == 0 && cost > 0 {
 			sum += float64(s.Bound) / float64(cost)
 		}
+		p.BoundOnly, p.GapTarget = true, float64(seed%3)/100
+		if b := optimise.SolveWithoutExact(p).Bound; left == 0 && b > cost {
+			t.Fatalf("seed %d: the bound alone is %d, and the optimum %d", seed, b, cost)
+		} else if left == 0 && cost > 0 {
+			alone += float64(b) / float64(cost)
+		}
 	}
-	t.Logf("%d of %d have a better answer; bounds are %.3f of the optimum", missed, cases, sum/float64(cases))
+	t.Logf("%d of %d have a better answer; bounds are %.3f of the optimum, and %.3f without a search for answers", missed, cases,
+		sum/float64(cases), alone/float64(cases))
+	if alone < 0.97*sum {
+		t.Errorf("a bound alone is %.3f of the optimum, and one with an answer %.3f", alone/float64(cases), sum/float64(cases))
+	}
 	if missed*5 > cases {
 		t.Errorf("%d of %d problems have a better answer", missed, cases)
 	}

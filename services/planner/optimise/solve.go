@@ -129,10 +129,15 @@ func (s *solver) improve() {
 	x.Program.WorkLimit, x.Program.Stop = budget, s.stopped
 	y := r.Worth
 	switch {
-	case s.c.Source.BoundOnly && s.c.NumRows <= maxRows/2 && budget/4 >= leastRounds*s.c.RoundWork():
-		s.relax(x, budget/4)
-	case !s.c.Source.BoundOnly && s.c.NumRows <= maxRows:
-		s.relax(x, budget*6/10)
+	case s.c.NumRows > maxRows/2 && s.c.Source.BoundOnly || s.c.NumRows > maxRows:
+	case s.c.Source.Worth && budget/4 >= leastRounds*s.c.RoundWork():
+		s.relax(x, pricing.Effort{Limit: budget / 4, Depth: 1})
+	case s.c.Source.Worth:
+	case s.c.Source.BoundOnly && 2*budget >= leastRounds/2*s.c.RoundWork():
+		x.Program.WorkLimit = 2 * budget
+		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 2, Slack: s.gap / 2})
+	case !s.c.Source.BoundOnly:
+		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 1})
 		y = slices.Clone(x.Duals)
 	}
 	s.prove(x, worth)
@@ -155,12 +160,13 @@ func (s *solver) improve() {
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
-func (s *solver) relax(x *pricing.Columns, limit int64) {
+func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
+	g.Gap, g.Nodes, g.Stop = s.gap, pricingNodes, s.stopped
 	x.AddUsedUpLimits(s.best)
 	x.Begin(s.base, s.best.Fillings)
 	for n := range pricing.MaxLimitRounds + 1 {
-		x.Generate(pricing.Effort{Gap: s.gap, Limit: limit, Nodes: pricingNodes, Exact: true, Stop: s.stopped})
-		if n == pricing.MaxLimitRounds || x.Work() >= limit || !x.AddExceededLimits(s.base) {
+		x.Generate(g)
+		if n == pricing.MaxLimitRounds || x.Work() >= g.Limit || !x.AddExceededLimits(s.base) {
 			break
 		}
 		x.Begin(s.base, slices.Clone(x.Pool))

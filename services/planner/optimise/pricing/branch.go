@@ -1,6 +1,9 @@
 package pricing
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // branchAndBound looks for the best filling of one bin.
 type branchAndBound struct {
@@ -11,20 +14,28 @@ type branchAndBound struct {
 	// now is the filling at hand by index in rows, top the best; order are the places that may differ from the best.
 	now, top []int32
 	order    []dense
-	worth    float64
-	nodes    int
-	tol      float64
-	done     bool
+	// byRatio are places in order, the densest first.
+	byRatio []int32
+	worth   float64
+	// beat is what a filling must be worth more than to be looked for.
+	beat  float64
+	nodes int
+	tol   float64
+	done  bool
+	steps int
+	// largeFirst makes large pods come first.
+	largeFirst bool
 }
 
-// dense is a place with its value for the price of the capacity that it takes.
+// dense is a place with its value for the price of the capacity that it takes, and what all of its pods take and are worth.
 type dense struct {
 	ratio, price float64
+	all, worth   float64
 	x            int32
 }
 
 func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
-	s.p, s.kn, s.v, s.best, s.worth = p, kn, v, 0, 0
+	s.p, s.kn, s.v, s.best, s.worth, s.beat, s.tol = p, kn, v, 0, 0, 0, 1e-9*float64(kn.b.Price+1)
 	n := len(v)
 	if cap(s.now) < n {
 		s.now, s.top = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
@@ -97,19 +108,19 @@ func (s *branchAndBound) capacity(x int) float64 {
 
 // record keeps the filling at hand as the best.
 func (s *branchAndBound) record() {
-	s.best = s.worth
+	s.best, s.beat = s.worth, max(s.beat, s.worth+s.tol)
 	copy(s.top, s.now)
 }
 
 // branch searches all fillings that could be worth more, in the order of density, as many nodes as it may.
-func (s *branchAndBound) branch(upper, tol float64, nodes int) (exact bool) {
+func (s *branchAndBound) branch(upper float64, nodes int) (exact bool) {
 	p, kn := s.p, s.kn
-	gap := upper - s.best
+	gap := upper - s.beat + s.tol
 	// Rows that take no capacity with a price escape the bound.
 	free := false
 	p.open.Open(kn.b)
 	clear(s.now)
-	s.worth, s.order, s.tol, s.nodes = 0, s.order[:0], tol, nodes
+	s.worth, s.order, s.nodes, s.steps = 0, s.order[:0], nodes, 0
 	left := 0.0
 	for _, l := range kn.lam {
 		left += l
@@ -134,36 +145,30 @@ func (s *branchAndBound) branch(upper, tol float64, nodes int) (exact bool) {
 			continue
 		}
 		free = free || c < 1e-9*v
-		s.order = append(s.order, dense{ratio: v / max(c, 1e-9*v), price: c, x: int32(x)})
+		s.order = append(s.order, dense{
+			ratio: v / max(c, 1e-9*v), price: c, all: float64(c * float64(u)), worth: float64(v * float64(u)), x: int32(x),
+		})
 	}
-	slices.SortFunc(s.order, func(a, b dense) int {
-		switch {
-		case a.ratio > b.ratio:
-			return -1
-		case a.ratio < b.ratio:
-			return 1
-		}
-		return int(a.x - b.x)
-	})
+	s.arrange(left)
 	p.work += int64(len(s.v)*(p.c.NumResources+2) + 16*len(s.order))
 	s.done = !free
 	s.visit(0, left)
-	p.work += int64((nodes - s.nodes) * (p.c.NumResources + 8))
+	p.work += int64((nodes-s.nodes)*(p.c.NumResources+8) + s.steps)
 	return s.done
 }
 
 // visit tries all counts of the row at a depth, given the price of the capacity that is left.
 func (s *branchAndBound) visit(depth int, left float64) {
 	if depth == len(s.order) {
-		if s.worth > s.best+s.tol {
+		if s.worth > s.beat {
 			s.record()
 		}
 		return
 	}
-	o := s.order[depth]
-	if s.worth+float64(o.ratio*left) <= s.best+s.tol {
+	if s.worth+s.most(depth, left) <= s.beat {
 		return
 	}
+	o := s.order[depth]
 	s.nodes--
 	if s.nodes < 0 {
 		s.done = false
@@ -174,10 +179,6 @@ func (s *branchAndBound) visit(depth int, left float64) {
 	if q > 0 {
 		s.put(o.x, q)
 	}
-	next := 0.0
-	if depth+1 < len(s.order) {
-		next = s.order[depth+1].ratio
-	}
 	for {
 		s.visit(depth+1, left-float64(float64(q)*o.price))
 		if q == 0 {
@@ -186,9 +187,50 @@ func (s *branchAndBound) visit(depth int, left float64) {
 		s.put(o.x, -1)
 		q--
 		rest := left - float64(float64(q)*o.price)
-		if s.nodes < 0 || s.worth+float64(next*rest) <= s.best+s.tol {
+		if s.nodes < 0 || s.worth+s.most(depth+1, rest) <= s.beat {
 			s.put(o.x, -q)
 			return
 		}
 	}
+}
+
+// largePart is how much of what is left of a bin a pod takes that is large: of these few fit, so that all counts are soon tried, and
+// what is left then is shared by the others.
+const largePart = 0.125
+
+// arrange puts the rows in the order in which they are tried: the large ones first, the largest before others; then the densest.
+func (s *branchAndBound) arrange(left float64) {
+	large := func(o *dense) float64 {
+		if s.largeFirst && o.price > largePart*left {
+			return o.price
+		}
+		return 0
+	}
+	slices.SortFunc(s.order, func(a, b dense) int {
+		return cmp.Or(cmp.Compare(large(&b), large(&a)), cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.x, b.x))
+	})
+	s.byRatio = s.byRatio[:0]
+	for k := range s.order {
+		s.byRatio = append(s.byRatio, int32(k))
+	}
+	slices.SortStableFunc(s.byRatio, func(a, b int32) int { return cmp.Compare(s.order[b].ratio, s.order[a].ratio) })
+}
+
+// most is what the rows from a depth on are worth at most in what is left of the capacity, by its price: as many of the densest as there
+// are, and so on.
+func (s *branchAndBound) most(depth int, left float64) float64 {
+	sum := 0.0
+	for _, k := range s.byRatio {
+		if int(k) < depth {
+			continue
+		}
+		o := &s.order[k]
+		s.steps += 2
+		if o.all > left {
+			return sum + float64(o.ratio*max(0, left))
+		}
+		sum += o.worth
+		left -= o.all
+	}
+	return sum
 }

@@ -36,8 +36,8 @@ type Columns struct {
 	Rounds                                      int
 	alpha                                       float64
 	Converged                                   bool
-	// deep says that bins in which few pods fit are priced exactly too, which takes longer.
-	deep bool
+	// depth is how often it went over to more exact pricing, which takes longer.
+	depth int
 }
 
 // found is a filling that improves the programme, by so much per price.
@@ -100,7 +100,7 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 	x.pr.renew(x.demand)
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
-	x.Bound, x.Rounds, x.Converged, x.deep = 0, 0, false, false
+	x.Bound, x.Rounds, x.Converged, x.depth = 0, 0, false, 0
 	for i, v := range x.BestDuals {
 		if x.at[i] < 0 {
 			x.BestDuals[i] = 0
@@ -202,8 +202,12 @@ type Effort struct {
 	Gap   float64
 	Limit int64
 	Nodes int
-	// Exact says that bins in which few pods fit are priced exactly when nothing else helps.
-	Exact bool
+	// Depth is how often bins are priced more exactly when nothing else helps: by tables where few pods fit and, with a slack, with more
+	// nodes each time.
+	Depth int
+	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this fraction of its
+	// price are not looked for, and large pods are tried first.
+	Slack float64
 	Stop  func() bool
 }
 
@@ -224,11 +228,11 @@ func (x *Columns) Generate(g Effort) {
 			}
 			value, bound, since = x.Program.Value(), x.Bound, 0
 		}
-		deep := x.deep
+		depth := x.depth
 		if !x.round(g) {
 			return
 		}
-		if x.deep && !deep {
+		if x.depth > depth {
 			value, bound, since = x.Program.Value(), x.Bound, 0
 		}
 	}
@@ -243,7 +247,7 @@ func (x *Columns) round(g Effort) bool {
 	for k := range x.limitRows {
 		x.trialLimitDuals[k] = float64(x.alpha*x.bestLimitDuals[k]) + float64((1-x.alpha)*x.limitDuals[k])
 	}
-	lb, steepest := x.price(g.Nodes)
+	lb, steepest := x.price(g)
 	if lb > x.Bound {
 		x.Bound = lb
 		for _, i := range x.Rows {
@@ -268,13 +272,26 @@ func (x *Columns) round(g Effort) bool {
 	return true
 }
 
-// deepen goes over to exact pricing; false if it may not, or has already.
+// deepen goes over to more exact pricing; false if it may not.
 func (x *Columns) deepen(g Effort) bool {
-	if x.deep || !g.Exact {
+	if x.depth == g.Depth {
 		return false
 	}
-	x.deep, x.alpha = true, smoothing
+	x.depth, x.alpha = x.depth+1, smoothing
 	return true
+}
+
+// nodes is what the branch and bound of one pricing problem may visit now.
+func (x *Columns) nodes(g Effort) int {
+	const more, workOfNode = 100, 32
+	n := g.Nodes
+	if g.Slack > 0 && x.depth > 0 {
+		for range x.depth {
+			n *= more
+		}
+		n = min(n, int(max(0, g.Limit-x.Work())/workOfNode))
+	}
+	return n
 }
 
 // smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
@@ -290,7 +307,7 @@ const stallRate = 0.0004
 const mostFound = 8
 
 // price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
-func (x *Columns) price(nodes int) (bound, steep float64) {
+func (x *Columns) price(g Effort) (bound, steep float64) {
 	x.found = x.found[:0]
 	steepest := 0.0
 	for b := range x.c.Bins {
@@ -298,11 +315,11 @@ func (x *Columns) price(nodes int) (bound, steep float64) {
 		if x.closed[b] || len(bin.Rows) == 0 {
 			continue
 		}
-		if x.deep && x.Program.Stop() {
+		if x.depth > 0 && (x.Work() >= g.Limit || x.Program.Stop()) {
 			x.found = x.found[:0]
 			return 0, 1
 		}
-		steepest = max(steepest, slope(x.priceBin(int32(b), nodes), bin.Price))
+		steepest = max(steepest, slope(x.priceBin(int32(b), g), bin.Price))
 	}
 	slices.SortFunc(x.found, func(a, b found) int {
 		switch {
@@ -372,7 +389,7 @@ func slope(worth float64, price int64) float64 {
 
 // priceBin looks for one filling and returns what no filling of the bin is worth more than, less the toll for what of it is
 // scarce.
-func (x *Columns) priceBin(b int32, nodes int) float64 {
+func (x *Columns) priceBin(b int32, g Effort) float64 {
 	kn := x.pr.knapsackOf(int(b))
 	v := x.pr.values(kn.b, x.trialDuals)
 	toll := x.toll(b, x.trialLimitDuals)
@@ -387,12 +404,16 @@ func (x *Columns) priceBin(b int32, nodes int) float64 {
 	if upper <= price*(1+1e-9) {
 		return upper - toll
 	}
-	worth, exact := x.pr.fill(kn, v, upper, nodes)
+	enough := 0.0
+	if g.Slack > 0 {
+		enough = price * (1 + g.Slack)
+	}
+	worth, most, exact := x.pr.fill(kn, v, upper, enough, x.nodes(g))
 	if exact {
-		upper = min(upper, worth+float64(1e-8*(price+1)))
+		upper = min(upper, most+float64(1e-8*(price+1)))
 	}
 	top := x.pr.search.top
-	if x.deep && !exact {
+	if !exact && x.depth > 0 && (x.depth > 1 || g.Slack == 0) {
 		if u, ok := x.pr.solveTable(kn, v); ok {
 			upper = min(upper, u)
 			if worthOf(v, x.pr.table.counts) > worth {

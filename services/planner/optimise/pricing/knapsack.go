@@ -318,18 +318,17 @@ func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
 	}
 }
 
-// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what it is worth and whether nothing can be
-// worth more. relax came before.
-func (p *pricer) fill(kn *knapsack, v []float64, upper float64, nodes int) (worth float64, exact bool) {
+// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what it is worth, and what none is worth more than;
+// fillings that are not worth more than enough are not looked for. relax came before.
+func (p *pricer) fill(kn *knapsack, v []float64, upper, enough float64, nodes int) (worth, most float64, exact bool) {
 	s := &p.search
 	s.begin(p, kn, v)
 	s.roundDown()
 	s.fillUp()
 	s.record()
-	tol := 1e-9 * float64(kn.b.Price+1)
-	if s.best >= upper-tol {
-		return s.best, true
+	s.beat, s.largeFirst = max(s.beat, enough), enough > 0
+	if s.beat >= upper || s.branch(upper, nodes) {
+		return s.best, min(upper, s.beat), true
 	}
-	exact = s.branch(upper, tol, nodes)
-	return s.best, exact
+	return s.best, upper, false
 }
