@@ -2,9 +2,9 @@ package pack
 
 import "github.com/kerf-dev/kerf/services/planner/pack/purchase"
 
-// Bound proves what the pods of some claims must cost at least; see Buyer.Bound.
-func (s *Scheduler) Bound(claims []*purchase.NewClaim) purchase.Proof {
-	return s.buyer.Bound(claims, s.proof)
+// Bound proves what the pods of some claims, of so many that are placed in all, must cost at least; see Buyer.Bound.
+func (s *Scheduler) Bound(claims []*purchase.NewClaim, placed int) purchase.Proof {
+	return s.buyer.Bound(claims, placed, s.proof, s.tally)
 }
 
 // Worth is what pods would cost at the lowest prices; see Buyer.Worth.

@@ -123,7 +123,7 @@ func (c *cycle) lowerBound() *model.LowerBound {
 	for _, b := range c.bought {
 		cost += b.Best().Price + c.Policy.PerNodeOverhead
 	}
-	proof := c.scheduler.Bound(c.bought)
+	proof := c.scheduler.Bound(c.bought, len(c.assigned))
 	if proof.Price <= 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -25,11 +25,11 @@ func weaker(a, b model.BoundKind) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// bound proves what some pods must cost at least on what some tiers sell.
-func (by *Buyer) bound(pods []int, tiers [][]*market.Option) Proof {
-	p := by.relaxed(market.Items(by.m.World, pods), tiers)
+// bound proves what some pods must cost at least on what some tiers sell, shared out as they must be.
+func (by *Buyer) bound(items []market.Item, tiers [][]*market.Option, sharing *sharing) Proof {
+	p := by.relaxed(items, tiers, sharing)
 	p.BoundOnly = true
-	return proofOf(optimise.Solve(&p.Problem), len(pods))
+	return proofOf(optimise.Solve(&p.Problem), p.backlog.pods())
 }
 
 func proofOf(s optimise.Solution, pods int) Proof {
@@ -57,7 +57,7 @@ func (by *Buyer) Worth(pods []int) Worth {
 	if len(pods) == 0 {
 		return out
 	}
-	p := by.relaxed(market.Items(by.m.World, pods), by.m.Tiers)
+	p := by.relaxed(market.Items(by.m.World, pods), by.m.Tiers, newSharing(by.m))
 	p.Problem.Worth = true
 	s := optimise.Solve(&p.Problem)
 	out.Floor = proofOf(s, len(pods))
@@ -69,13 +69,25 @@ func (by *Buyer) Worth(pods []int) Worth {
 	return out
 }
 
+// affordable are the options that some plan may have that costs no more than one that is known: what costs more alone is in none.
+func affordable(tiers [][]*market.Option, most int64) [][]*market.Option {
+	out := make([][]*market.Option, len(tiers))
+	for t, tier := range tiers {
+		for _, o := range tier {
+			if o.Price <= most {
+				out[t] = append(out[t], o)
+			}
+		}
+	}
+	return out
+}
+
 // relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
-func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulation {
-	rules := slices.DeleteFunc(by.NodeRules(items), func(r podrules.NodeRule) bool { return r.Skew })
-	p := by.formulate(newBacklog(items, rules), nil)
+func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option, sharing *sharing) *formulation {
+	p := by.formulate(newBacklog(items, sharing.lasting(by.NodeRules(items))), nil)
 	all := slices.Concat(tiers...)
 	slices.SortStableFunc(all, market.CompareOptions)
-	p.options = market.Undominated(all, nil)
+	p.options = market.Undominated(all, sharing.keys)
 	for i, o := range p.options {
 		p.add(i, nodeShape{o.Free, p.takenBy(o, false)}, 0)
 		if id := o.Offering.ReservationID; id != "" && len(p.bins) > 0 && p.bins[len(p.bins)-1] == i {
@@ -88,17 +100,20 @@ func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formula
 }
 
 // Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the way,
-// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any segment, no limits, no
-// minValues, no spread, no preferences. Pods that had to go to a pool of lower weight, because no other one offers what they
-// need, are bounded by what the pools of that weight offer; where limits may have sent them there, by what any pool offers.
-func (by *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
-	byTier := make([][]int, len(by.m.Tiers))
+// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: no limits, no minValues, no
+// preferences, and of rules about pods on other nodes required spread alone. Pods that had to go to a pool of lower weight, because
+// no other one offers what they need, are bounded by what the pools of that weight offer; where limits may have sent them there, by
+// what any pool offers. Spread counts only where all the pods that are placed are on the claims: where some are on nodes that exist,
+// others of them might be.
+func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topology.Tally) Proof {
+	byTier, costs := make([][]int, len(by.m.Tiers)), make([]int64, len(by.m.Tiers))
 	n := 0
 	for _, b := range claims {
 		t := by.m.TierOf(b.Base.Pool)
 		if by.m.Limited() {
 			t = 0
 		}
+		costs[t] += b.Best().Price + by.m.World.Policy.PerNodeOverhead
 		for _, it := range b.Items {
 			byTier[t] = append(byTier[t], it.Pods...)
 			n += len(it.Pods)
@@ -107,16 +122,22 @@ func (by *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
 	if known.pods == n && known.Price > 0 {
 		return known
 	}
+	sharing := newSharing(by.m)
+	if n == placed {
+		defer tally.Revert(tally.Mark())
+		sharing.uncount(tally, claims)
+	}
 	out := Proof{pods: n}
 	for t, pods := range byTier {
 		if len(pods) == 0 {
 			continue
 		}
-		tiers := by.m.Tiers[t : t+1]
-		if by.m.Limited() {
-			tiers = by.m.Tiers
+		items := sharing.shareOut(market.Items(by.m.World, pods))
+		tiers := by.m.TiersOf(sharing.keys, nil)
+		if !by.m.Limited() {
+			tiers = tiers[t : t+1]
 		}
-		part := by.bound(pods, tiers)
+		part := by.bound(items, affordable(tiers, costs[t]-by.m.World.Policy.PerNodeOverhead), sharing)
 		if part.Price <= 0 {
 			return Proof{}
 		}

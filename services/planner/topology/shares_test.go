@@ -1,0 +1,67 @@
+package topology_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+func TestLeastShares(t *testing.T) {
+	web := func(specs ...model.TopologySpread) func(*world) {
+		return func(w *world) { w.class("web", func(c *model.PodClass) { c.TopologySpread = specs }) }
+	}
+	and := func(fs ...func(*world)) func(*world) {
+		return func(w *world) {
+			for _, f := range fs {
+				f(w)
+			}
+		}
+	}
+	db := func(w *world) { w.class("db", nil) }
+	offered := func(zone string) func(*world) { return func(w *world) { w.offer(zone) } }
+	tests := map[string]struct {
+		build func(*world)
+		pods  int
+		want  string
+	}{
+		"all but the emptiest domain may have the skew more": {web(spread(zone, 1, app("web"))), 10, "[a b] 5"},
+		"what does not divide is free":                       {web(spread(zone, 1, app("web"))), 11, "[a b] 5"},
+		"a larger skew leaves more free":                     {web(spread(zone, 3, app("web"))), 10, "[a b] 4"},
+		"domains that could be bought count":                 {and(web(spread(zone, 1, app("web"))), offered("c")), 10, "[a b c] 3"},
+		"the skew may be all":                                {web(spread(zone, 2, app("web"))), 2, "[] 0"},
+		"of several labels that counts which binds most":     {web(spread(host, 1, app("web")), spread(zone, 1, app("web"))), 4, "[a b] 2"},
+		"pods that are there may be where others must go": {and(web(spread(zone, 1, app("web"))), func(w *world) {
+			w.bound("web", "n1", 1)
+		}), 10, "[] 0"},
+		"others that count may be anywhere": {and(db, web(spread(zone, 1, app("web", "db")))), 10, "[] 0"},
+		"others that do not count are none": {and(db, web(spread(zone, 1, app("web")))), 10, "[a b] 5"},
+		"an empty selector counts no pod":   {web(spread(zone, 1, &model.Selector{})), 10, "[] 0"},
+		"pods of a DaemonSet come with new nodes": {and(web(spread(zone, 1, app("web", "agent"))), func(w *world) {
+			w.class("agent", func(c *model.PodClass) { c.Daemon, c.OwnerKind = true, "DaemonSet" })
+			w.s.DaemonSets = []model.DaemonSet{{ID: "ns/agent", Class: "agent"}}
+		}), 10, "[] 0"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			tt.build(w)
+			b := w.build(t)
+			var c *view.Class
+			var beside []*view.Class
+			for _, x := range b.Classes {
+				if x.ID == "web" {
+					c = x
+				} else {
+					beside = append(beside, x)
+				}
+			}
+			_, values, each := topology.LeastShares(b.tally, c, tt.pods, beside)
+			if got := fmt.Sprint(values, each); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
