@@ -88,6 +88,7 @@ type Source struct {
 	stores  stores
 	dirty   *dirty
 	memory  memory
+	trimmer trimmer
 	devices devices
 	health  health
 	run     []func(context.Context)
@@ -151,7 +152,7 @@ type builtin struct {
 // core sets up the informers for Kubernetes' own kinds.
 func (s *Source) core() error {
 	for _, b := range s.builtins() {
-		i, err := kubeclient.Informer(s.cfg.Client, kubeclient.Kind{Resource: b.resource, Object: b.object}, trim)
+		i, err := kubeclient.Informer(s.cfg.Client, kubeclient.Kind{Resource: b.resource, Object: b.object}, s.trimmer.trim)
 		if err != nil {
 			return err
 		}

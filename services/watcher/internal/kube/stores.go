@@ -2,7 +2,6 @@ package kube
 
 import (
 	"errors"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +14,6 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -225,104 +223,6 @@ func bufferWorkload(o any) ([]string, error) {
 		return []string{b.Namespace + "/" + b.Spec.ScalableRef.Kind + "/" + b.Spec.ScalableRef.Name}, nil
 	}
 	return nil, nil
-}
-
-// trim drops what nothing reads before an object is stored: for large clusters this is most of it.
-func trim(o any) (any, error) {
-	if m, ok := o.(metav1.Object); ok {
-		reader.TrimManagedFields(m)
-		if a := m.GetAnnotations(); a[corev1.LastAppliedConfigAnnotation] != "" {
-			delete(a, corev1.LastAppliedConfigAnnotation)
-		}
-	}
-	switch o := o.(type) {
-	case *corev1.Pod:
-		if _, byKerf := reader.DeletionCost(o); byKerf { // plans do not follow from it, and it changes with them
-			delete(o.Annotations, labels.PodDeletionCost)
-			delete(o.Annotations, labels.PodDeletionCostByKerf)
-			if len(o.Annotations) == 0 {
-				o.Annotations = nil
-			}
-		}
-		trimContainers(o.Spec.InitContainers)
-		trimContainers(o.Spec.Containers)
-		o.Spec.EphemeralContainers = nil
-	case *appsv1.DaemonSet:
-		trimContainers(o.Spec.Template.Spec.InitContainers)
-		trimContainers(o.Spec.Template.Spec.Containers)
-		o.Status = appsv1.DaemonSetStatus{}
-	case *appsv1.ReplicaSet:
-		spec := appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
-		if metav1.GetControllerOf(o) == nil { // a capacity buffer may refer to it
-			spec.Replicas, spec.Template = o.Spec.Replicas, trimTemplate(o.Spec.Template)
-		}
-		o.Spec, o.Status = spec, appsv1.ReplicaSetStatus{}
-	case *appsv1.StatefulSet:
-		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
-		o.Status = appsv1.StatefulSetStatus{UpdateRevision: o.Status.UpdateRevision}
-	case *appsv1.Deployment:
-		o.Spec = appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
-		o.Status = appsv1.DeploymentStatus{}
-	case *corev1.PodTemplate:
-		o.Template = trimTemplate(o.Template)
-	case *corev1.Service:
-		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
-	case *corev1.ReplicationController:
-		o.Spec, o.Status = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}, corev1.ReplicationControllerStatus{}
-	case *corev1.Node:
-		o.Status.Images = nil
-		for i := range o.Status.Conditions {
-			o.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
-		}
-	}
-	return o, nil
-}
-
-// unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so: the
-// status of a workload changes with each of its pods, a kubelet reports that nothing is new, and Kerf writes pods' deletion costs.
-func unchanged(before, after any) bool {
-	switch a := after.(type) {
-	case *appsv1.ReplicaSet:
-		return same(before, a)
-	case *appsv1.StatefulSet:
-		return same(before, a)
-	case *appsv1.Deployment:
-		return same(before, a)
-	case *appsv1.DaemonSet:
-		return same(before, a)
-	case *corev1.Node:
-		return same(before, a)
-	case *corev1.Pod:
-		return same(before, a)
-	}
-	return false
-}
-
-func same[T any, P interface {
-	*T
-	metav1.Object
-}](before any, after P) bool {
-	b, ok := before.(P)
-	if !ok {
-		return false
-	}
-	x, y := *b, *after
-	P(&x).SetResourceVersion("")
-	P(&y).SetResourceVersion("")
-	return reflect.DeepEqual(x, y)
-}
-
-func trimTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
-	trimContainers(t.Spec.InitContainers)
-	trimContainers(t.Spec.Containers)
-	t.Spec.EphemeralContainers = nil
-	return t
-}
-
-func trimContainers(list []corev1.Container) {
-	for i, c := range list {
-		list[i] = corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
-	}
 }
 
 // typed makes Go types of the custom kinds. An object that can't be read stays as it is, so that it is not lost: a pool

@@ -36,8 +36,8 @@ func TestWhatIsReadDecidesWhetherAnObjectHasChanged(t *testing.T) {
 		"a pod whose deletion cost Kerf writes": {pod("1", nil), pod("2", map[string]string{cost: "-5", byKerf: "-5"}), true},
 		"a pod whose deletion cost users write": {pod("1", nil), pod("2", map[string]string{cost: "-5"}), false},
 	} {
-		before, _ := trim(c.before)
-		after, _ := trim(c.after)
+		before, _ := (&trimmer{}).trim(c.before)
+		after, _ := (&trimmer{}).trim(c.after)
 		if got := unchanged(before, after); got != c.want {
 			t.Errorf("%s: unchanged is %v", name, got)
 		}
