@@ -78,7 +78,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 	items[len(items)-1].Segment = nil
 	load, fits := g.a.s.market.Combine(items), g.a.s.devicesFit(b, g.class)
 	check := func(o *market.Option) bool {
-		if !o.Available || !o.Fits(load) || !fits(o) {
+		if !o.Available || !o.Fits(load) || !fits(o) || (b.Site == nil && !g.a.harmless(o)) {
 			return false
 		}
 		if b.Site != nil && !market.SameOn(g.a.s.keys, o, b.Base) {
@@ -244,7 +244,7 @@ func (g *grower) add(x *growth) {
 	}
 	a.s.replaceDevices(b)
 	a.s.takeDevices(b, g.class)
-	if a.hasPodRules(g.class) || b.Site != nil {
+	if a.hasPodRules(g.class) || b.Site != nil || a.s.tally.Frozen() {
 		a.s.tally.Narrow(a.site(b), nil, a.places(b)...)
 	}
 	if a.hasPodRules(g.class) {
@@ -276,6 +276,17 @@ func (g *grower) wouldAllow(places ...*fit.Place) bool {
 	return !g.a.s.tally.Opens(site) && g.r.allows(g.class, site)
 }
 
+// harmless says that a new node of an option is not the first of a domain that others rely on not to exist.
+func (a *attempt) harmless(o *market.Option) bool {
+	return !a.s.tally.Frozen() || !a.s.tally.Opens(a.s.tally.Probe(nil, &o.Place))
+}
+
+// mayBuy says what a new claim may become, capacity and limits aside.
+func (g *grower) mayBuy() func(*market.Option) bool {
+	fits := g.a.s.devicesFit(nil, g.class)
+	return func(o *market.Option) bool { return fits(o) && g.a.harmless(o) }
+}
+
 // cheapestNew is a new claim for the pod: the cheapest of the pools of highest weight.
 func (g *grower) cheapestNew() *growth {
 	if !g.a.buysNodes {
@@ -293,7 +304,7 @@ func (g *grower) cheapestNew() *growth {
 }
 
 func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
-	verdicts, fits := make(map[string]bool), g.a.s.devicesFit(nil, it.Class)
+	verdicts, fits := make(map[string]bool), g.mayBuy()
 	for _, o := range tier {
 		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.undecided && !market.HasMinValues(o.Pool)) {
 			continue

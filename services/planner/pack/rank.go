@@ -37,7 +37,7 @@ func (s *Scheduler) rankAll(claims []*purchase.NewClaim) {
 		} else {
 			fitting := s.devicesFit(b)
 			among := b.Base.Variant.Options
-			if b.Site != nil {
+			if b.Shown != nil {
 				among = slices.SortedFunc(slices.Values(b.Shown), market.CompareOptions)
 			}
 			b.Options, _ = m.RankAmong(among, b.Base, b.Items, func(o *market.Option) bool {

@@ -216,7 +216,10 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 // mayBecome says what a claim may become with one more pod of a class, capacity and limits aside.
 func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Option) bool {
 	fits, shown := a.s.devicesFit(b, c), b.Shown
-	if !b.Settled {
+	switch {
+	case b.Site == nil:
+		return func(o *market.Option) bool { return fits(o) && a.harmless(o) }
+	case !b.Settled:
 		return fits
 	}
 	return func(o *market.Option) bool { return fits(o) && slices.Contains(shown, o) }

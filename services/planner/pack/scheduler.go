@@ -427,7 +427,7 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	}
 	options := b.Options
 	if options == nil {
-		options, _ = a.s.market.Rank(b.Base, b.Items, nil)
+		options, _ = a.s.market.Rank(b.Base, b.Items, a.harmless)
 	}
 	options = withBase(options, b.Base)
 	b.Shown = options
