@@ -11,21 +11,19 @@ import (
 const mostShares = 8
 
 // LeastShares says how many of n pods of a class each of some values of a label has at least in any plan, because the class's required
-// spread counts them. The pods are on no site now, and beside are the other classes that have such pods. Where the constraint counts
-// any other pod, nothing is said: each is 0.
+// spread counts them. The pods are on no site now, and counted says of how many classes with such pods each counter counts any. Where
+// the constraint counts any other pod, nothing is said: each is 0.
 //
 // With k domains and a skew of s the fullest may have s pods more than the emptiest, and all but that one may be so full.
-func LeastShares(t *Tally, c *view.Class, n int, beside []*view.Class) (key string, values []string, each int) {
+func LeastShares(t *Tally, c *view.Class, n int, counted map[int32]int) (key string, values []string, each int) {
 	if !OffersCount(t) {
 		return "", nil, 0
 	}
 	for i := range t.nodes.r.Classes[c.Index].Spread {
 		rule := &t.nodes.r.Classes[c.Index].Spread[i]
 		spec := &t.nodes.r.Counters[rule.Counter]
-		if spec.Key == podrules.Hostname || !counts(t, rule.Counter, c) || t.domains.counts[rule.Counter].total > 0 {
-			continue
-		}
-		if slices.ContainsFunc(beside, func(b *view.Class) bool { return counts(t, rule.Counter, b) }) {
+		alone := counted[rule.Counter] == 1 && slices.Contains(SpreadCounters(t, c), rule.Counter)
+		if spec.Key == podrules.Hostname || !alone || t.domains.counts[rule.Counter].total > 0 {
 			continue
 		}
 		all := t.domains.region(spec.Universe)
@@ -43,9 +41,9 @@ func LeastShares(t *Tally, c *view.Class, n int, beside []*view.Class) (key stri
 // OffersCount says that every pod was placed as if each node that can be bought were there, with no pods.
 func OffersCount(t *Tally) bool { return len(t.nodes.r.Daemons) == 0 && !t.Frozen() }
 
-// counts says whether a counter of spread counts pods of a class.
-func counts(t *Tally, counter int32, c *view.Class) bool {
-	return slices.Contains(t.nodes.r.Kinds[t.nodes.r.KindOf[c.Index]].Spread, counter)
+// SpreadCounters are the counters of spread that count pods of a class.
+func SpreadCounters(t *Tally, c *view.Class) []int32 {
+	return t.nodes.r.Kinds[t.nodes.r.KindOf[c.Index]].Spread
 }
 
 // namesOf are the values of a topology key in a set of its domains.

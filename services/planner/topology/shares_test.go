@@ -6,7 +6,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/topology"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 func TestLeastShares(t *testing.T) {
@@ -49,16 +48,13 @@ func TestLeastShares(t *testing.T) {
 			w := newWorld()
 			tt.build(w)
 			b := w.build(t)
-			var c *view.Class
-			var beside []*view.Class
-			for _, x := range b.Classes {
-				if x.ID == "web" {
-					c = x
-				} else {
-					beside = append(beside, x)
+			counted := make(map[int32]int)
+			for _, c := range b.Classes {
+				for _, x := range topology.SpreadCounters(b.tally, c) {
+					counted[x]++
 				}
 			}
-			_, values, each := topology.LeastShares(b.tally, c, tt.pods, beside)
+			_, values, each := topology.LeastShares(b.tally, b.class("web"), tt.pods, counted)
 			if got := fmt.Sprint(values, each); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}

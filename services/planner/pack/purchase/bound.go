@@ -25,11 +25,20 @@ func weaker(a, b model.BoundKind) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// bound proves what some pods must cost at least on what some tiers sell, shared out as they must be.
-func (by *Buyer) bound(items []market.Item, tiers [][]*market.Option, sharing *sharing) Proof {
-	p := by.relaxed(items, tiers, sharing)
+// fewPods is up to how many pods the optimum may be found.
+const fewPods = 32
+
+// boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if some plan is known
+// that costs so much.
+func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
+	items := sharing.shareOut(market.Items(by.m.World, pods))
+	tiers := by.m.TiersOf(sharing.keys, nil)
+	if !by.m.Limited() {
+		tiers = tiers[tier : tier+1]
+	}
+	p := by.relaxed(items, affordable(tiers, cost-by.m.World.Policy.PerNodeOverhead), sharing)
 	p.BoundOnly = true
-	return proofOf(optimise.Solve(&p.Problem), p.backlog.pods())
+	return proofOf(optimise.Solve(&p.Problem), len(pods))
 }
 
 func proofOf(s optimise.Solution, pods int) Proof {
@@ -132,12 +141,13 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 		if len(pods) == 0 {
 			continue
 		}
-		items := sharing.shareOut(market.Items(by.m.World, pods))
-		tiers := by.m.TiersOf(sharing.keys, nil)
-		if !by.m.Limited() {
-			tiers = tiers[t : t+1]
+		part := by.boundOf(pods, t, costs[t], sharing)
+		if len(pods) <= fewPods && n == placed && part.Kind != model.BoundExact {
+			// The optimum of a problem with fewer rules may be more than what is proven for one with more.
+			if alone := by.boundOf(pods, t, costs[t], newSharing(by.m)); alone.Price > part.Price {
+				part = alone
+			}
 		}
-		part := by.bound(items, affordable(tiers, costs[t]-by.m.World.Policy.PerNodeOverhead), sharing)
 		if part.Price <= 0 {
 			return Proof{}
 		}

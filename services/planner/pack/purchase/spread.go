@@ -15,13 +15,15 @@ type sharing struct {
 	// tally counts all pods but those that the bound is of; nil where no spread is kept. pods is how many it is of, by class.
 	tally *topology.Tally
 	pods  map[*view.Class]int
+	// counted is, by counter of spread, how many of these classes it counts.
+	counted map[int32]int
 	// keys are the labels by which pods are shared out, segments those of their values.
 	keys     []string
 	segments map[string]*market.Segment
 }
 
 func newSharing(m *market.Market) *sharing {
-	return &sharing{m: m, pods: make(map[*view.Class]int), segments: make(map[string]*market.Segment)}
+	return &sharing{m: m, pods: make(map[*view.Class]int), counted: make(map[int32]int), segments: make(map[string]*market.Segment)}
 }
 
 // uncount makes the bound one of the pods of some claims, and takes these off a tally.
@@ -29,6 +31,11 @@ func (s *sharing) uncount(tally *topology.Tally, claims []*NewClaim) {
 	s.tally = tally
 	for _, b := range claims {
 		for _, it := range b.Items {
+			if s.pods[it.Class] == 0 {
+				for _, x := range topology.SpreadCounters(tally, it.Class) {
+					s.counted[x]++
+				}
+			}
 			s.pods[it.Class] += len(it.Pods)
 			if b.Site != nil {
 				tally.Add(it.Class, b.Site, -len(it.Pods))
@@ -42,7 +49,7 @@ func (s *sharing) shareOut(items []market.Item) []market.Item {
 	out := make([]market.Item, 0, len(items))
 	for _, it := range items {
 		if n := len(it.Pods); s.tally != nil && n == s.pods[it.Class] { // else some are bounded elsewhere
-			key, values, each := topology.LeastShares(s.tally, it.Class, n, s.beside(it.Class))
+			key, values, each := topology.LeastShares(s.tally, it.Class, n, s.counted)
 			for _, v := range values {
 				out = append(out, market.Item{Class: it.Class, Pods: it.Pods[:each], Segment: s.segment(key, v)})
 				it.Pods = it.Pods[each:]
@@ -50,17 +57,6 @@ func (s *sharing) shareOut(items []market.Item) []market.Item {
 		}
 		if len(it.Pods) > 0 {
 			out = append(out, it)
-		}
-	}
-	return out
-}
-
-// beside are the classes of the other pods that the bound is of.
-func (s *sharing) beside(c *view.Class) []*view.Class {
-	out := make([]*view.Class, 0, len(s.pods))
-	for x := range s.pods {
-		if x != c {
-			out = append(out, x)
 		}
 	}
 	return out
