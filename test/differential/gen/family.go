@@ -51,9 +51,8 @@ const (
 	end
 )
 
-// Everything is all the families but those of rules that the planner does not follow: it takes new nodes to attach any number
-// of volumes. These are drawn where they are named.
-const Everything = (end - 1) &^ NewAttach
+// Everything is all the families.
+const Everything = end - 1
 
 func names() []string {
 	return []string{

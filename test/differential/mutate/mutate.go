@@ -26,9 +26,9 @@ type Mutation struct {
 // All lists the mutations.
 func All() []Mutation { return slices.Concat(weaker(), stricter(), ties(), latest()) }
 
-// Unruly are the families without a rule to break: priority decides which pods go first, not what may run where, clusters in
-// which most pods fit have all rules, and new nodes attach any number of volumes as far as the planner knows.
-const Unruly = gen.Priority | gen.Roomy | gen.NewAttach
+// Unruly are the families without a rule to break: priority decides which pods go first, not what may run where, and clusters in
+// which most pods fit have all rules.
+const Unruly = gen.Priority | gen.Roomy
 
 // classes changes every class.
 func classes(change func(*model.PodClass)) func(*model.Input) {
@@ -116,6 +116,10 @@ func weaker() []Mutation {
 		{Name: "volumes can be reached from everywhere", Families: gen.Volumes, Believe: classes(func(c *model.PodClass) { c.Volumes = nil })},
 		{
 			Name: "any number of volumes can be attached", Families: gen.Volumes | gen.Attach | gen.Nodes,
+			Believe: nodes(func(n *model.Node) { n.VolumeLimits = nil }),
+		},
+		{
+			Name: "new nodes attach any number of volumes", Families: gen.Volumes | gen.NewAttach,
 			Believe: nodes(func(n *model.Node) { n.VolumeLimits = nil }),
 		},
 		{Name: "nodes are empty", Families: gen.Nodes, Believe: func(in *model.Input) {
