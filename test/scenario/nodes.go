@@ -199,7 +199,7 @@ func (b *builder) bind(s *statement, node model.NodeName) {
 		for i := range p.Devices {
 			p.Devices[i].Pool = string(node)
 		}
-		p.BindTime, p.UnschedulableTime = b.in.Now.Add(-time.Minute), time.Time{}
+		p.BindTime, p.UnschedulableTime = b.in.Now.Add(-time.Hour), time.Time{}
 		if since, told := b.bound[id]; told {
 			p.BindTime = b.in.Now.Add(-since)
 			p.CreateTime = p.BindTime.Add(-time.Second)

@@ -90,10 +90,9 @@ const (
 	DefaultGapTarget             = 0.003
 	DefaultEvictionPrice   int64 = 1000
 	DefaultPayback               = time.Hour
-	// JustStartedSurcharge is how many times its usual cost is added to the eviction of a pod that has just started; it falls to
-	// nothing while the pod runs for PodRest. What was bought for the pod was the best there was a moment ago, and after a
-	// rollout the next change would move it again.
-	JustStartedSurcharge = 1
+	// JustStarted is how many times more the eviction of a pod weighs that has just started. Its node was the best there was a
+	// moment ago, and what has just changed soon changes again: a saving that is not to be had for long must be large.
+	JustStarted = 20
 	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.

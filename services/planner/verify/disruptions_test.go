@@ -186,7 +186,7 @@ func TestExpiry(t *testing.T) {
 			}
 			p.Now = in.Now
 			if b := pod(in, "shop/api-0").BindTime; !b.IsZero() {
-				p.Disruptions[0].Churn = 1033 // a minute short of its rest
+				p.Disruptions[0].Churn = 1070 // a minute short of its rest
 			}
 		}
 	}

@@ -80,16 +80,20 @@ func (m *money) saving(subject string, x *model.Disruption) {
 	}
 }
 
-// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to twice
-// as much where it has just been started.
+// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and where it has
+// not run for as long as moved pods rest: by the square of how often its age goes into that, up to JustStarted times.
 func (m *money) evictionPrice(p *model.Pod) float64 {
 	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))
 	weight := 1 + float64(p.DeletionCost)/(1<<27) + float64(m.f.Cluster.Class(p).Priority)/(1<<25)
-	fresh := 0.0
-	if !p.BindTime.IsZero() && m.rest > 0 {
-		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(m.rest)
+	price *= min(max(weight, 0), 10)
+	settled, ran := m.rest.Seconds(), m.f.Input.Now.Sub(p.BindTime).Seconds()
+	switch {
+	case p.BindTime.IsZero() || ran >= settled:
+		return price
+	case ran <= 0 || math.Pow(settled/ran, 2) >= model.JustStarted:
+		return price * model.JustStarted
 	}
-	return price * min(max(weight, 0), 10) * (1 + model.JustStartedSurcharge*min(max(fresh, 0), 1))
+	return price * math.Pow(settled/ran, 2)
 }
 
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.

@@ -42,15 +42,15 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		"a priority":                    {weighs(1250, first(1<<23)), ""},
 		"a priority left out":           {weighs(1000, first(1<<23)), other},
 		"at most ten times as much":     {weighs(10_000, first(2_000_000_000)), ""},
-		"just bound":                    {weighs(2000, bound(30)), ""},
-		"bound in the future":           {weighs(2000, bound(35)), ""},
-		"bound ten minutes ago":         {weighs(1667, bound(20)), ""},
-		"rounded down":                  {weighs(1666, bound(20)), other},
+		"just bound":                    {weighs(20_000, bound(30)), ""},
+		"bound in the future":           {weighs(20_000, bound(35)), ""},
+		"bound ten minutes ago":         {weighs(9000, bound(20)), ""},
+		"less than that":                {weighs(8999, bound(20)), other},
 		"bound long ago":                {weighs(1000, bound(-300)), ""},
 		"another price":                 {weighs(7, priced(7)), ""},
 		"no price":                      {weighs(0, priced(0)), ""},
 		"a price for nothing":           {weighs(1000, priced(-1)), other},
-		"rest of an hour": {weighs(1833, func(in *model.Input, p *model.Pod) {
+		"rest of an hour": {weighs(20_000, func(in *model.Input, p *model.Pod) {
 			in.Policy.PodRest, p.BindTime = ptr(time.Hour), at(20)
 		}), ""},
 		"no rest": {weighs(1000, func(in *model.Input, p *model.Pod) {

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -19,7 +20,8 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			in.Snapshot.Disruptions = []model.DisruptionRecord{r}
 			pod(in, "shop/api-0").BindTime = bound
 			if !bound.IsZero() {
-				p.Disruptions[0].Churn = 2000 - 100*int64(at(30).Sub(bound)/(3*time.Minute))
+				times := 30 / at(30).Sub(bound).Minutes()
+				p.Disruptions[0].Churn = int64(math.Round(1000 * times * times))
 				if d := &p.Disruptions[0]; d.Saving > 0 {
 					d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
 				}

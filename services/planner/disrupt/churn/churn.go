@@ -39,15 +39,21 @@ func Hardness(p view.Pod) float64 {
 	return min(max(1+float64(p.DeletionCost)/(1<<27)+float64(p.Class.Priority)/(1<<25), 0), 10)
 }
 
-// of is what it costs to evict a pod, micro-dollars. One that has just started costs twice as much as one that has run for
-// as long as moved pods rest.
+// of is what it costs to evict a pod, micro-dollars.
 func (c *Prices) of(pod int) int64 {
 	p := c.v.Pods[pod]
-	fresh := 0.0
-	if !p.BindTime.IsZero() && c.rest > 0 {
-		fresh = min(max(1-float64(c.v.Now.Sub(p.BindTime))/float64(c.rest), 0), 1)
+	return int64(math.Round(c.price * Hardness(p) * c.freshness(p.BindTime)))
+}
+
+// freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed soon changes
+// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 for one that has run for
+// as long as moved pods rest.
+func (c *Prices) freshness(bound time.Time) float64 {
+	if bound.IsZero() || c.rest <= 0 {
+		return 1
 	}
-	return int64(math.Round(c.price * Hardness(p) * (1 + model.JustStartedSurcharge*fresh)))
+	times := float64(c.rest) / float64(max(c.v.Now.Sub(bound), 1))
+	return min(max(times*times, 1), model.JustStarted)
 }
 
 // Sum is what it costs to evict pods.
