@@ -50,6 +50,8 @@ type ebsInfo struct {
 	OptimizedSupport string      `xml:"ebsOptimizedSupport"`
 	Encryption       string      `xml:"encryptionSupport"`
 	Optimized        *ebsNumbers `xml:"ebsOptimizedInfo"`
+	Attachments      int64       `xml:"maximumEbsAttachments,omitempty"`
+	LimitType        string      `xml:"attachmentLimitType,omitempty"`
 }
 
 type ebsNumbers struct {
@@ -226,6 +228,12 @@ func describeType(t *catalog.Type) typeInfo {
 		info.EBS.Optimized = &ebsNumbers{BaselineMbps: t.EBSMbps, MaximumMbps: t.EBSMbps}
 	} else { // old types have it where a launch asks for it
 		info.EBS.OptimizedSupport, info.EBS.Optimized = "supported", &ebsNumbers{BaselineMbps: 1000, MaximumMbps: 1000}
+	}
+	if t.EBSVolumes > 0 {
+		info.EBS.Attachments, info.EBS.LimitType = t.EBSVolumes, "dedicated"
+		if t.EBSVolumesShared {
+			info.EBS.LimitType = "shared"
+		}
 	}
 	if len(t.GPUs) > 0 {
 		info.GPU = &gpuInfo{GPUs: devices(t.GPUs)}

@@ -33,7 +33,7 @@ func wheelFiles() map[string]string {
  "ProcessorInfo":{"Manufacturer":"Intel","SupportedArchitectures":["i386","x86_64"],"SupportedFeatures":["nested-virtualization"],"SustainedClockSpeedInGhz":3.4},
  "NetworkInfo":{"DefaultNetworkCardIndex":1,"EncryptionInTransitSupported":true,"Ipv4AddressesPerInterface":10,"EfaInfo":{"MaximumEfaInterfaces":2},
   "NetworkCards":[{"NetworkCardIndex":0,"MaximumNetworkInterfaces":9},{"NetworkCardIndex":1,"MaximumNetworkInterfaces":3}]},
- "EbsInfo":{"EbsOptimizedSupport":"default","EbsOptimizedInfo":{"MaximumBandwidthInMbps":4750}},
+ "EbsInfo":{"EbsOptimizedSupport":"default","EbsOptimizedInfo":{"MaximumBandwidthInMbps":4750},"AttachmentLimitType":"shared","MaximumEbsAttachments":27},
  "InstanceStorageInfo":{"NvmeSupport":"required","TotalSizeInGB":50},
  "GpuInfo":{"Gpus":[{"Name":"L4","Manufacturer":"NVIDIA","Count":1,"MemoryInfo":{"SizeInMiB":22}}]}},
 "m7g.metal": {"BareMetal":true,"SupportedUsageClasses":["on-demand"],"SupportedVirtualizationTypes":["hvm"],
@@ -246,7 +246,7 @@ func wantJoined() *catalog.Catalog {
 		Types: []catalog.Type{
 			{
 				Name: "c5.large", Arch: "amd64", Hypervisor: "nitro", VCPU: 2, MemoryMiB: 4096, DefaultENIs: 3, IPv4PerENI: 10,
-				NetworkMbps: 750, EBSMbps: 4750, NetworkCards: 2, EFAInterfaces: 2, BranchENIs: 9, TrunkingSupported: true,
+				NetworkMbps: 750, EBSMbps: 4750, EBSVolumes: 27, EBSVolumesShared: true, NetworkCards: 2, EFAInterfaces: 2, BranchENIs: 9, TrunkingSupported: true,
 				EncryptionInTransit: true, LocalNVMeGB: 50, CPUManufacturer: "intel", ClockMHz: 3400, BurstablePerformance: true,
 				NestedVirtualization: true,
 				GPUs:                 []catalog.GPU{{Name: "L4", Manufacturer: "nvidia", Count: 1, MemoryMiB: 22}},

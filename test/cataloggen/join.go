@@ -140,6 +140,7 @@ func makeType(name string, r record) (catalog.Type, error) {
 			}
 		}
 	}
+	t.EBSVolumes, t.EBSVolumesShared = r.EbsInfo.MaximumEbsAttachments, r.EbsInfo.AttachmentLimitType == "shared"
 	if r.EbsInfo.EbsOptimizedSupport == "default" {
 		t.EBSMbps = r.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps
 	}

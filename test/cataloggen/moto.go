@@ -58,8 +58,10 @@ type record struct {
 		}
 	}
 	EbsInfo struct {
-		EbsOptimizedSupport string
-		EbsOptimizedInfo    struct{ MaximumBandwidthInMbps int64 }
+		EbsOptimizedSupport   string
+		EbsOptimizedInfo      struct{ MaximumBandwidthInMbps int64 }
+		AttachmentLimitType   string
+		MaximumEbsAttachments int64
 	}
 	InstanceStorageInfo struct {
 		NvmeSupport   string

@@ -105,6 +105,10 @@ type Type struct {
 	NetworkMbps int64 `json:"networkMbps,omitempty"`
 	// EBSMbps is the maximum EBS bandwidth; zero means unknown.
 	EBSMbps int64 `json:"ebsMbps,omitempty"`
+	// EBSVolumes is how many EBS volumes EC2 lets an instance attach that has one network interface; zero means unknown.
+	// EBSVolumesShared says that further interfaces take places of volumes.
+	EBSVolumes       int64 `json:"ebsVolumes,omitempty"`
+	EBSVolumesShared bool  `json:"ebsVolumesShared,omitempty"`
 	// NetworkCards is how many network cards the type has; zero means one.
 	NetworkCards int64 `json:"networkCards,omitempty"`
 	// EFAInterfaces is how many elastic fabric adapters the type takes: one on each network card from EFAFirstCard on.

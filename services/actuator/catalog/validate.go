@@ -127,6 +127,7 @@ func (t *Type) validateNumbers() error {
 		{"ipv4PerENI", t.IPv4PerENI, 1, maxNetwork},
 		{"networkMbps", t.NetworkMbps, 0, maxMbps},
 		{"ebsMbps", t.EBSMbps, 0, maxMbps},
+		{"ebsVolumes", t.EBSVolumes, 0, maxCount},
 		{"networkCards", t.NetworkCards, 0, maxNetwork},
 		{"efaInterfaces", t.EFAInterfaces, 0, maxNetwork},
 		{"efaFirstCard", t.EFAFirstCard, 0, maxNetwork},

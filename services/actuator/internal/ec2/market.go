@@ -182,6 +182,10 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	if m := i.MemoryInfo; m != nil {
 		t.MemoryMiB = aws.ToInt64(m.SizeInMiB)
 	}
+	if e := i.EbsInfo; e != nil {
+		t.EBSVolumes = int64(aws.ToInt32(e.MaximumEbsAttachments))
+		t.EBSVolumesShared = t.EBSVolumes > 0 && e.AttachmentLimitType == types.AttachmentLimitTypeShared
+	}
 	// Where it is not the default, an instance has the bandwidth only when a launch asks for it.
 	if e := i.EbsInfo; e != nil && e.EbsOptimizedInfo != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault {
 		t.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))

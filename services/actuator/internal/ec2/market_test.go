@@ -177,6 +177,10 @@ func TestTypesAreReadAsTheCatalogueHasThem(t *testing.T) {
 		if ok && (got.Arch != w.arch || got.NetworkMbps != w.network || got.EBSMbps != w.ebs) {
 			t.Errorf("%s: %s, %d Mbps, EBS %d Mbps; want %+v", got.Name, got.Arch, got.NetworkMbps, got.EBSMbps, w)
 		}
+		if b, known := bundled.Type(got.Name); known && d.EbsInfo.MaximumEbsAttachments != nil &&
+			(b.EBSVolumes != got.EBSVolumes || b.EBSVolumesShared != got.EBSVolumesShared) {
+			t.Errorf("%s: %d volumes, shared %t; the catalogue has %d, %t", got.Name, got.EBSVolumes, got.EBSVolumesShared, b.EBSVolumes, b.EBSVolumesShared)
+		}
 		if b, known := bundled.Type(got.Name); ok && known && (b.EBSMbps != w.ebs || b.NetworkMbps != 0 && b.NetworkMbps != w.network) {
 			t.Errorf("%s: the catalogue has %d Mbps, EBS %d", got.Name, b.NetworkMbps, b.EBSMbps)
 		}
