@@ -264,7 +264,7 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		if !a.s.tally.Allows(c, b.site) {
 			continue
 		}
-		if h := b.nextHost(a.s.matcher, c); h >= 0 {
+		if h := b.bestHost(a.s, c); h >= 0 {
 			if w := a.s.tally.PreferencePenalty(c, a.s.tally.Host(h)); on == nil || w < onPenalty {
 				on, host, onPenalty = b, h, w
 			}
@@ -290,6 +290,26 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		return false
 	}
 	return true
+}
+
+// bestHost is the next host or, for pods that prefer to share a node with some pods or not to, the one of those of its rank
+// that goes least against that; -1 when there is none.
+func (b *candidate) bestHost(s *Scheduler, c *view.Class) int {
+	best := b.nextHost(s.matcher, c)
+	if best < 0 || !s.rules.SoftOnNodes(c) {
+		return best
+	}
+	least := s.tally.PreferencePenalty(c, s.tally.Host(best))
+	for _, h := range b.hosts[b.next+1:] {
+		if least == 0 {
+			break
+		}
+		w := s.tally.PreferencePenalty(c, s.tally.Host(h))
+		if w < least && s.ranks[h] <= s.ranks[best] && s.matcher.Capacity(c, h, 1) == 1 {
+			best, least = h, w
+		}
+	}
+	return best
 }
 
 // nextHost is the first of the hosts that takes a pod; -1 when there is none. A host that does not is not asked again.

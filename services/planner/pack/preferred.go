@@ -22,7 +22,10 @@ func (a *attempt) choosePreferred(b *purchase.NewClaim) {
 	if keys = slices.Compact(keys); len(keys) == 0 {
 		return
 	}
-	to := a.bestPreferred(b, keys)
+	to, matters := a.bestPreferred(b, keys)
+	if !matters && !a.anotherIsSoft(b) {
+		return // as good in each place: it stays flexible
+	}
 	if to != b.Base {
 		a.s.limits.Return(b.Base)
 		a.s.limits.Take(to, 1)
@@ -36,10 +39,17 @@ func (a *attempt) choosePreferred(b *purchase.NewClaim) {
 	}
 }
 
-// bestPreferred is the best of what a claim may become, the cheapest for each set of values of some labels.
-func (a *attempt) bestPreferred(b *purchase.NewClaim, keys []string) *market.Option {
+// anotherIsSoft says whether another claim has pods with preferred pod rules, which may look at where this one is.
+func (a *attempt) anotherIsSoft(b *purchase.NewClaim) bool {
+	soft := func(it market.Item) bool { return a.s.rules.Soft(it.Class) }
+	return slices.ContainsFunc(a.claims, func(x *purchase.NewClaim) bool { return x != b && slices.ContainsFunc(x.Items, soft) })
+}
+
+// bestPreferred is the best of what a claim may become, the cheapest for each set of values of some labels; matters says
+// whether some go more against preferences than others.
+func (a *attempt) bestPreferred(b *purchase.NewClaim, keys []string) (to *market.Option, matters bool) {
 	best, least, price := b.Base, int64(-1), market.PreferencePrice(&a.s.v.Policy)
-	seen := make(map[string]bool)
+	seen, first := make(map[string]bool), int64(0)
 	options, _ := a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool { return o == b.Base || a.s.limits.AllowInstead(o, b.Base) })
 	for _, o := range options {
 		place := o.Key(keys)
@@ -47,18 +57,24 @@ func (a *attempt) bestPreferred(b *purchase.NewClaim, keys []string) *market.Opt
 			continue
 		}
 		seen[place] = true
-		cost, site := o.Price, a.s.tally.Probe(nil, &o.Place)
+		var unmet int64
+		site := a.s.tally.Probe(nil, &o.Place)
 		if a.s.tally.Opens(site) && o != b.Base {
+			matters = true
 			continue
 		}
 		for _, it := range b.Items {
 			if a.s.rules.Soft(it.Class) {
-				cost += price * int64(a.s.tally.PreferencePenalty(it.Class, site)) * int64(len(it.Pods))
+				unmet += int64(a.s.tally.PreferencePenalty(it.Class, site)) * int64(len(it.Pods))
 			}
 		}
-		if least < 0 || cost < least {
+		matters = matters || (least >= 0 && unmet != first)
+		if least < 0 {
+			first = unmet
+		}
+		if cost := o.Price + price*unmet; least < 0 || cost < least {
 			best, least = o, cost
 		}
 	}
-	return best
+	return best, matters
 }

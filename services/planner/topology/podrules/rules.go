@@ -110,6 +110,11 @@ func (r *Rules) Keys(c *view.Class) []string {
 	return slices.DeleteFunc(out, func(key string) bool { return key == labels.Hostname })
 }
 
+// SoftOnNodes says whether a class has preferred pod affinity or anti-affinity on kubernetes.io/hostname.
+func (r *Rules) SoftOnNodes(c *view.Class) bool {
+	return slices.ContainsFunc(r.Classes[c.Index].Preferred, func(p Preference) bool { return r.Counters[p.Counter].Key == Hostname })
+}
+
 // SoftKeys are the node labels other than kubernetes.io/hostname of a class's own soft rules, sorted.
 func (r *Rules) SoftKeys(c *view.Class) []string {
 	var keys []int32
