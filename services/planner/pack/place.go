@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/queue"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -145,7 +146,7 @@ func (a *attempt) candidates(c *view.Class) []*candidate {
 	for i := range g.segments {
 		out[i] = &candidate{site: g.sites[i], newNode: newNode{tier: -1}}
 	}
-	for _, h := range hostOrder(a.s.v, a.s.matcher, c, a.usable) {
+	for _, h := range queue.Order(a.s.v, a.s.matcher, c, a.usable) {
 		if k := g.ofHost[h]; k >= 0 {
 			out[k].hosts = append(out[k].hosts, h)
 		}

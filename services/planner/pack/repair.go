@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/pack/queue"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -162,7 +163,7 @@ func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
 			return 0
 		}
 	}
-	hosts := hostOrder(a.s.v, a.s.matcher, c, a.usable)
+	hosts := queue.Order(a.s.v, a.s.matcher, c, a.usable)
 	if !r.actual && a.s.sharesClaims(c) {
 		hosts = a.s.hostsForAll(c, hosts, len(pods)) // all of them must be on one node; a new one may hold them
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/pack/queue"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -47,7 +48,7 @@ type Scheduler struct {
 	deviceNumbers int
 	// ranks say when each host's turn comes to be filled; hostMemory is reused by queues.
 	ranks      []int8
-	hostMemory []queuedHost
+	hostMemory []queue.Entry
 	listings   purchase.Listings
 	// proof is what the last purchase has proven.
 	proof purchase.Proof
@@ -81,14 +82,14 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 	return &Scheduler{
 		market: m, v: v, matcher: matcher, rules: rules, tally: tally, limits: lim, partitions: make(map[string]*partition),
 		keys: market.PodRuleKeys(v.World, rules), buyer: purchase.NewBuyer(m, rules, lim.Units.Clone()),
-		ranks: ranks(v),
+		ranks: queue.Ranks(v),
 	}
 }
 
 // Prefer lets pods without pod rules go to some hosts before others of the same rank.
 func (s *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range s.ranks {
-		if r != rankClosed {
+		if r != queue.Closed {
 			s.ranks[i] = 2 * r
 			if !host(i) {
 				s.ranks[i]++
@@ -276,10 +277,10 @@ func (a *attempt) placeUnconstrained(it market.Item) {
 	if a.s.Stopped() {
 		return
 	}
-	hosts := newHostQueue(a.s.v, it.Class, a.usable, a.s.ranks, a.s.hostMemory[:0]).judgedBy(a.s.matcher)
-	a.s.hostMemory = hosts.heap // to be used again
+	hosts := queue.New(a.s.v, it.Class, a.usable, a.s.ranks, a.s.hostMemory[:0]).JudgedBy(a.s.matcher)
+	a.s.hostMemory = hosts.Memory() // to be used again
 	for len(rest) > 0 {
-		h, ok := hosts.next()
+		h, ok := hosts.Next()
 		if !ok {
 			break
 		}

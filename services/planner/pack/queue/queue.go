@@ -1,4 +1,7 @@
-package pack
+// Package queue has the hosts with free capacity for pods of a class, in the order in which to fill them: those that can be
+// relied on first, then those that meet more preferences, then the fullest. It does not say how many pods fit there. Start
+// reading with Hosts.
+package queue
 
 import (
 	"slices"
@@ -7,42 +10,42 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// hostQueue is the hosts with free capacity for a class, in the order in which to fill them. They are sorted as they are
+// Hosts is the hosts with free capacity for a class, in the order in which to fill them. They are sorted as they are
 // asked for: mostly a few of thousands are enough.
-type hostQueue struct {
+type Hosts struct {
 	matcher *fit.Matcher
 	class   *view.Class
 	// heap has the next host first.
-	heap []queuedHost
+	heap []Entry
 }
 
-// queuedHost is a host as its place in the order, in one number: its rank, its free capacity, its index. The rank is how
+// Entry is a host as its place in the order, in one number: its rank, its free capacity, its index. The rank is how
 // far it can be relied on, and below that the preferences that it does not meet.
-type queuedHost uint64
+type Entry uint64
 
-// A queuedHost has so many bits for a host's index, and for its free capacity; the rest is for its rank.
+// An Entry has so many bits for a host's index, and for its free capacity; the rest is for its rank.
 const (
 	hostBits     = 20
 	capacityBits = 22
 )
 
-func newQueuedHost(rank, free int32, host int) queuedHost {
+func newEntry(rank, free int32, host int) Entry {
 	free = min(free, 1<<capacityBits-1)
-	return queuedHost(rank)<<(capacityBits+hostBits) | queuedHost(free)<<hostBits | queuedHost(host)
+	return Entry(rank)<<(capacityBits+hostBits) | Entry(free)<<hostBits | Entry(host)
 }
 
-func (h queuedHost) host() int { return int(h & (1<<hostBits - 1)) }
+func (h Entry) host() int { return int(h & (1<<hostBits - 1)) }
 
-// rankClosed is the rank of a host that takes no more pods, whatever is tried out.
-const rankClosed = -1
+// Closed is the rank of a host that takes no more pods, whatever is tried out.
+const Closed = -1
 
-// ranks says for each host when its turn comes: nodes first, those that are starting next, claims in flight last.
-func ranks(v *view.View) []int8 {
+// Ranks says for each host when its turn comes: nodes first, those that are starting next, claims in flight last.
+func Ranks(v *view.View) []int8 {
 	out := make([]int8, len(v.Hosts))
 	for i, h := range v.Hosts {
 		switch {
 		case h.Closed:
-			out[i] = rankClosed
+			out[i] = Closed
 		case h.Node == nil:
 			out[i] = 2
 		case !h.Initialized:
@@ -62,9 +65,9 @@ type resourceRequest struct {
 // penaltyBits are for the weight of the preferences that a host does not meet, below its rank.
 const penaltyBits = 20
 
-// newHostQueue uses the memory of heap.
-func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []queuedHost) *hostQueue {
-	f := &hostQueue{class: c, heap: heap}
+// New is the queue of those hosts that usable allows, by their ranks. It uses the memory of heap.
+func New(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []Entry) *Hosts {
+	f := &Hosts{class: c, heap: heap}
 	var requests []resourceRequest
 	for i, q := range c.Requested {
 		if q > 0 {
@@ -73,7 +76,7 @@ func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks
 	}
 	preferred := len(c.Profile.Preferred) > 0 && !c.Profile.Indifferent
 	for i, rank := range ranks {
-		if rank == rankClosed {
+		if rank == Closed {
 			continue
 		}
 		order := int32(rank) << penaltyBits
@@ -84,7 +87,7 @@ func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks
 		if free < 0 || v.Removed(i) || !usable(i) {
 			continue
 		}
-		f.heap = append(f.heap, newQueuedHost(order, free, i))
+		f.heap = append(f.heap, newEntry(order, free, i))
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)
@@ -92,8 +95,11 @@ func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks
 	return f
 }
 
-// judgedBy says who judges the hosts.
-func (f *hostQueue) judgedBy(m *fit.Matcher) *hostQueue {
+// Memory is for another queue to use once this one is not asked any more.
+func (f *Hosts) Memory() []Entry { return f.heap }
+
+// JudgedBy says who judges the hosts.
+func (f *Hosts) JudgedBy(m *fit.Matcher) *Hosts {
 	f.matcher = m
 	return f
 }
@@ -111,8 +117,8 @@ func capacityFor(free view.Vector, requests []resourceRequest) int32 {
 	return int32(pods)
 }
 
-// next is the next host; ok is false when there is none.
-func (f *hostQueue) next() (host int, ok bool) {
+// Next is the next host; ok is false when there is none.
+func (f *Hosts) Next() (host int, ok bool) {
 	for len(f.heap) > 0 {
 		first, last := f.heap[0], len(f.heap)-1
 		f.heap[0] = f.heap[last]
@@ -126,7 +132,7 @@ func (f *hostQueue) next() (host int, ok bool) {
 }
 
 // sink moves the i-th of the heap down to its place.
-func (f *hostQueue) sink(i int) {
+func (f *Hosts) sink(i int) {
 	for h := f.heap; ; {
 		least := 2*i + 1
 		if least >= len(h) {
@@ -143,9 +149,9 @@ func (f *hostQueue) sink(i int) {
 	}
 }
 
-// hostOrder lists the hosts with free capacity for a class, in the order in which to fill them.
-func hostOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
-	f := newHostQueue(v, c, usable, ranks(v), nil).judgedBy(m)
+// Order lists the hosts with free capacity for a class, in the order in which to fill them.
+func Order(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
+	f := New(v, c, usable, Ranks(v), nil).JudgedBy(m)
 	out := make([]int, 0, len(f.heap))
 	slices.Sort(f.heap)
 	for _, x := range f.heap {
