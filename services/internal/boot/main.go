@@ -67,7 +67,6 @@ func Main[C any](name string, defaults C, run func(context.Context, C) error) in
 	if os.Getenv("GOGC") == "" {
 		go paceGC(ctx)
 	}
-	go forgetStart(ctx)
 	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}, command[C]{name, defaults, run})
 }
 
