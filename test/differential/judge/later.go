@@ -117,15 +117,39 @@ func (w *world) remove() error {
 		}
 		return going[p.Spec.NodeName]
 	})
-	if err := w.s.Reset(w.objects, w.nodes, w.pods); err != nil {
-		return err
-	}
 	return w.settle(moved)
 }
 
-// settle places pods one after the other, those first that can go.
-func (w *world) settle(left []model.Placement) error {
-	var refused []Failure
+// mostTurns is in how many orders moved pods are tried.
+const mostTurns = 4
+
+// settle places moved pods in some order that works, if there is one: where some may not go any more, these go first the next
+// time.
+func (w *world) settle(moved []model.Placement) error {
+	nodes, pods, objects := w.nodes, w.pods, w.objects
+	var first []Failure
+	for range mostTurns {
+		w.nodes, w.pods, w.objects = slices.Clone(nodes), slices.Clone(pods), objects.Fork()
+		if err := w.s.Reset(w.objects, w.nodes, w.pods); err != nil {
+			return err
+		}
+		stuck, refused, err := w.comeBack(moved)
+		if err != nil || len(stuck) == 0 {
+			return err
+		}
+		if first == nil {
+			first = refused
+		}
+		moved = slices.Concat(stuck, slices.DeleteFunc(moved, func(p model.Placement) bool { return slices.Contains(stuck, p) }))
+	}
+	for _, f := range first {
+		w.fail(f)
+	}
+	return nil
+}
+
+// comeBack places pods one after the other, each as soon as it can go, and returns those that never can.
+func (w *world) comeBack(left []model.Placement) (stuck []model.Placement, refused []Failure, err error) {
 	for before := len(left) + 1; len(left) > 0 && len(left) < before; {
 		before, refused = len(left), nil
 		var rest []model.Placement
@@ -142,7 +166,7 @@ func (w *world) settle(left []model.Placement) error {
 			}
 			v, err := w.s.Schedule(object, target)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			if len(v.Nodes) == 0 {
 				r := v.Refusals[target]
@@ -153,17 +177,12 @@ func (w *world) settle(left []model.Placement) error {
 				continue
 			}
 			if err := w.bind(object, target); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
 		left = rest
 	}
-	for _, f := range refused {
-		if len(left) > 0 {
-			w.fail(f)
-		}
-	}
-	return nil
+	return left, refused, nil
 }
 
 // again is a pod of the case, as if it had just been made again.
