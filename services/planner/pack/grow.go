@@ -72,7 +72,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 	if !g.together(items) {
 		return nil
 	}
-	if refused || g.r.undecided {
+	if refused || g.r.Undecided {
 		return g.grownDecided(b, items, anyPrice, most)
 	}
 	items[len(items)-1].Segment = nil
@@ -105,7 +105,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 
 // refused says that a claim, as it is, may not have the pod.
 func (g *grower) refused(b *purchase.NewClaim) bool {
-	return b.Site != nil && !g.r.allows(g.class, b.Site)
+	return b.Site != nil && !g.r.Lets(g.a.s.tally, g.class, b.Site)
 }
 
 // together says whether some items may be on one node, as far as it does not matter on which.
@@ -116,7 +116,7 @@ func (g *grower) together(items []market.Item) bool {
 // grownDecided is the cheapest of what a claim may become such that it holds one more pod and is decided on all labels that
 // matter to that.
 func (g *grower) grownDecided(b *purchase.NewClaim, items []market.Item, anyPrice bool, most int64) *market.Option {
-	if g.r.undecided {
+	if g.r.Undecided {
 		return nil // it was decided in the rounds before, where that is of use
 	}
 	seen, fits := make(map[*market.Segment]bool), g.a.s.devicesFit(b, g.class)
@@ -143,7 +143,7 @@ func (g *grower) allowsAs(b *purchase.NewClaim, options []*market.Option) bool {
 	mark := g.a.s.tally.Mark()
 	defer g.a.s.tally.Revert(mark)
 	g.a.s.tally.Narrow(b.Site, nil, placesOf(options)...)
-	return g.r.allows(g.class, b.Site)
+	return g.r.Lets(g.a.s.tally, g.class, b.Site)
 }
 
 func placesOf(options []*market.Option) []*fit.Place {
@@ -175,7 +175,7 @@ func (g *grower) grownFlexible(b *purchase.NewClaim) *growth {
 // other pods gives way where it would leave too little.
 func (g *grower) withChoices(b *purchase.NewClaim, suits func(choices []*market.Option) bool) *growth {
 	may := mayBecome(g.a, b, g.class)
-	if g.r.undecided && b.Site != nil {
+	if g.r.Undecided && b.Site != nil {
 		fits := may
 		may = func(o *market.Option) bool { return fits(o) && slices.Contains(b.Shown, o) }
 	}
@@ -203,7 +203,7 @@ func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []strin
 	switch {
 	case b.Site == nil && g.a.s.tally.Frozen():
 		segment = g.a.s.segmentOf(g.a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
-	case g.a.hasPodRules(g.class) && !g.r.undecided:
+	case g.a.hasPodRules(g.class) && !g.r.Undecided:
 		segment = g.a.s.segmentOf(keys, into)
 	}
 	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == g.class && it.Segment == segment })
@@ -238,9 +238,9 @@ func (g *grower) add(x *growth) {
 	if b.Options != nil {
 		b.CountLargest(a.s.limits)
 	}
-	b.Settled = b.Settled || g.r.undecided
+	b.Settled = b.Settled || g.r.Undecided
 	for _, other := range a.claims {
-		other.Settled = other.Settled || g.r.jointly
+		other.Settled = other.Settled || g.r.Jointly
 	}
 	a.s.replaceDevices(b)
 	a.s.takeDevices(b, g.class)
@@ -264,7 +264,7 @@ func withBase(options []*market.Option, base *market.Option) []*market.Option {
 // segmentFor is where a claim must be that a pod of a class is on; nil for pods without pod rules, and for those that may go
 // wherever it is.
 func (a *attempt) segmentFor(c *view.Class, o *market.Option, r *round) *market.Segment {
-	if !a.hasPodRules(c) || r.undecided {
+	if !a.hasPodRules(c) || r.Undecided {
 		return nil
 	}
 	return a.s.segmentOf(a.keysOf(c), o)
@@ -273,7 +273,7 @@ func (a *attempt) segmentFor(c *view.Class, o *market.Option, r *round) *market.
 // wouldAllow says whether a claim that becomes one of some places, bought now, might take a pod.
 func (g *grower) wouldAllow(places ...*fit.Place) bool {
 	site := g.a.s.tally.Probe(nil, places...)
-	return !g.a.s.tally.Opens(site) && g.r.allows(g.class, site)
+	return !g.a.s.tally.Opens(site) && g.r.Lets(g.a.s.tally, g.class, site)
 }
 
 // harmless says that a new node of an option is not the first of a domain that others rely on not to exist.
@@ -306,21 +306,21 @@ func (g *grower) cheapestNew() *growth {
 func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
 	verdicts, fits := make(map[string]bool), g.mayBuy()
 	for _, o := range tier {
-		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.undecided && !market.HasMinValues(o.Pool)) {
+		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.Undecided && !market.HasMinValues(o.Pool)) {
 			continue
 		}
 		place := o.Key(g.a.s.keys)
 		ok, known := verdicts[place]
-		if !known && !g.r.undecided {
+		if !known && !g.r.Undecided {
 			ok = g.wouldAllow(&o.Place)
 			verdicts[place] = ok
 		}
-		if !ok && !g.r.undecided {
+		if !ok && !g.r.Undecided {
 			continue
 		}
 		x := &growth{claim: &purchase.NewClaim{Base: o}, into: o}
 		if market.HasMinValues(o.Pool) {
-			x = g.withChoices(x.claim, func(choices []*market.Option) bool { return !g.r.undecided || g.wouldAllow(placesOf(choices)...) })
+			x = g.withChoices(x.claim, func(choices []*market.Option) bool { return !g.r.Undecided || g.wouldAllow(placesOf(choices)...) })
 		}
 		if x != nil {
 			x.isNew = true

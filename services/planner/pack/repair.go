@@ -12,17 +12,7 @@ import (
 )
 
 // round is how pods that are left are judged.
-type round struct {
-	allows func(*view.Class, *topology.Site) bool
-	// actual says that domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
-	actual bool
-	// undecided says that pods go to where several outcomes are possible that matter to them, and each of them is right. A
-	// node that is decided is better: others that count such pods count them in each outcome.
-	undecided bool
-	// jointly says that what is open of several nodes is judged together; open are these nodes, for the pod whose turn it is.
-	jointly bool
-	open    []*topology.Site
-}
+type round = topology.Leniency
 
 // repair is the second pass; on says which claim was bought for each pod. What replay leaves unplaced goes one pod at a time
 // onto anything: hosts, claims of this plan, which may grow, and new claims.
@@ -43,23 +33,17 @@ func (a *attempt) repair(on map[int]*purchase.NewClaim) {
 
 // placeLeft places what is left, in rounds.
 func (a *attempt) placeLeft() {
-	t := a.s.tally
-	rounds := []round{
-		{allows: t.Allows},
-		{allows: t.AllowsReal, actual: true},
-		{allows: t.AllowsEither, actual: true, undecided: true},
-		{actual: true, jointly: true},
-		{actual: true, undecided: true, jointly: true},
+	classes := make([]*view.Class, len(a.unplaced))
+	for i, it := range a.unplaced {
+		classes[i] = it.Class
 	}
+	rounds := topology.Leniencies(a.s.rules, classes)
 	for i := 0; i < len(rounds) && len(a.unplaced) > 0; i++ {
 		r := &rounds[i]
-		if r.actual {
+		if r.Over != 0 {
 			a.countClaims()
 		}
-		if r.jointly {
-			r.allows = func(c *view.Class, s *topology.Site) bool { return topology.AllowsInEach(t, c, s, r.open) }
-		}
-		if a.placeRound(r) && (r.undecided || r.jointly) {
+		if a.placeRound(r) && (r.Undecided || r.Jointly) {
 			i = -1 // there are more pods now that others may be with
 		}
 	}
@@ -83,7 +67,10 @@ func (a *attempt) placeRound(r *round) (some bool) {
 		open := a.unplaced
 		a.unplaced = nil
 		for _, it := range open {
-			n := a.repairClass(it.Class, it.Pods, r)
+			n := 0
+			if !r.Several || a.s.rules.SpreadsOverSeveral(it.Class) {
+				n = a.repairClass(it.Class, it.Pods, r)
+			}
 			progress = progress || n > 0
 			a.leaveUnplaced(it.Class, it.Pods[n:])
 		}
@@ -158,21 +145,21 @@ func (a *attempt) countClaims() {
 }
 
 func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
-	if r.jointly {
-		if r.open = a.openTo(c); len(r.open) == 0 {
+	if r.Jointly {
+		if r.Open = a.openTo(c); len(r.Open) == 0 {
 			return 0
 		}
 	}
 	hosts := queue.Order(a.s.v, a.s.matcher, c, a.usable)
-	if !r.actual && a.s.sharesClaims(c) {
+	if r.Over == 0 && a.s.sharesClaims(c) {
 		hosts = a.s.hostsForAll(c, hosts, len(pods)) // all of them must be on one node; a new one may hold them
 	}
 	for n, p := range pods {
 		if a.s.Stopped() || !a.placeAnywhere(c, p, hosts, r) {
 			return n
 		}
-		if r.jointly {
-			r.open = a.openTo(c) // the pod may have decided one
+		if r.Jointly {
+			r.Open = a.openTo(c) // the pod may have decided one
 		}
 	}
 	return len(pods)
@@ -181,10 +168,10 @@ func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
 // placeAnywhere looks for the cheapest place for one pod.
 func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) bool {
 	for _, h := range hosts {
-		if a.fitsOnHost(c, h) && r.allows(c, a.s.tally.Host(h)) {
+		if a.fitsOnHost(c, h) && r.Lets(a.s.tally, c, a.s.tally.Host(h)) {
 			a.s.v.Place(h, c, 1)
 			a.assignments = append(a.assignments, Assignment{Pod: pod, Host: h})
-			if r.actual {
+			if r.Over != 0 {
 				a.s.tally.Freeze(c, a.s.tally.Host(h))
 			}
 			return true
@@ -199,7 +186,7 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) b
 		return false
 	}
 	g.add(grown)
-	if r.actual {
+	if r.Over != 0 {
 		a.s.tally.Freeze(c, a.site(grown.claim))
 	}
 	return true

@@ -132,7 +132,7 @@ func (s *Scheduler) Return(a Assignment) bool {
 	if site == nil {
 		return true
 	}
-	if !s.tally.AllowsEither(c, site) {
+	if !s.tally.AllowsEither(c, site, podrules.AnyKey) {
 		return false
 	}
 	s.tally.Add(c, site, 1)

@@ -1,6 +1,9 @@
 package pack
 
-import "github.com/kerf-dev/kerf/services/planner/topology"
+import (
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
+)
 
 // mostSettles bounds how often pods that lose their places get others: those may cost others theirs.
 const mostSettles = 3
@@ -43,7 +46,7 @@ func (a *attempt) stays(x Assignment) bool {
 		return true
 	}
 	site := a.s.siteOf(x)
-	if !t.AllowsEither(c, site) && !topology.AllowsInEach(t, c, site, a.openTo(c)) {
+	if !t.AllowsEither(c, site, podrules.AnyKey) && !topology.AllowsInEach(t, c, site, podrules.AnyKey, a.openTo(c)) {
 		return false
 	}
 	if !t.Allows(c, site) {

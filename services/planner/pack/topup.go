@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -45,6 +46,6 @@ func (s *Scheduler) AllStay(placed []Assignment) bool {
 		mark := s.tally.Mark()
 		defer s.tally.Revert(mark)
 		s.tally.Add(c, site, -1)
-		return !s.tally.AllowsEither(c, site)
+		return !s.tally.AllowsEither(c, site, podrules.AnyKey)
 	})
 }

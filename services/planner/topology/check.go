@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -28,21 +29,21 @@ const (
 // Allows says whether one more pod of a class may go to a site, whatever nodes that are on offer are bought later. It is
 // false where the site is undecided on a label that matters to the class.
 func (t *Tally) Allows(c *view.Class, s *Site) bool {
-	return t.judgeSite(c, s, false).ruling == rulingFine
+	return t.judgeSite(c, s, 0).ruling == rulingFine
 }
 
-// AllowsReal is Allows where only those domains count for the minimum of spread that exist or that a claim of this plan
-// opens. Who relies on it must Freeze the class, and make no claim after that Opens.
-func (t *Tally) AllowsReal(c *view.Class, s *Site) bool {
-	return t.judgeSite(c, s, true).ruling == rulingFine
+// AllowsReal is Allows where for spread over some labels only those domains count for the minimum that exist or that a claim
+// of this plan opens. Who relies on it must Freeze the class, and make no claim after that Opens.
+func (t *Tally) AllowsReal(c *view.Class, s *Site, over podrules.Keys) bool {
+	return t.judgeSite(c, s, over).ruling == rulingFine
 }
 
 // AllowsEither is AllowsReal for a site that may be undecided on labels that matter to the class: the pod may go there whatever
 // they become.
-func (t *Tally) AllowsEither(c *view.Class, s *Site) bool {
+func (t *Tally) AllowsEither(c *view.Class, s *Site, over podrules.Keys) bool {
 	shapes := t.nodes.forms[s.form].shapes
 	if len(shapes) == 1 || !t.nodes.r.CanRefuse(c) {
-		return t.AllowsReal(c, s)
+		return t.AllowsReal(c, s, over)
 	}
 	if s.probe && len(t.daemonsOn(s.form)) > 0 {
 		mark := t.Mark()
@@ -51,7 +52,7 @@ func (t *Tally) AllowsEither(c *view.Class, s *Site) bool {
 	}
 	for _, id := range shapes {
 		as := &Site{name: s.name, form: t.nodes.formOf([]int32{id}), host: s.host, claim: s.claim}
-		if t.judgeSite(c, as, true).ruling != rulingFine {
+		if t.judgeSite(c, as, over).ruling != rulingFine {
 			return false
 		}
 	}
@@ -84,7 +85,7 @@ func (t *Tally) Capacity(c *view.Class, s *Site, limit int) int {
 	return limit
 }
 
-func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
+func (t *Tally) judgeSite(c *view.Class, s *Site, over podrules.Keys) verdict {
 	if s.probe && len(t.daemonsOn(s.form)) > 0 {
 		mark := t.Mark()
 		defer t.Revert(mark)
@@ -100,7 +101,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 		}
 	}
 	for i := range x.Spread {
-		if !t.domains.spreadHolds(&x.Spread[i], s, actual) {
+		if !t.domains.spreadHolds(&x.Spread[i], s, over.Has(t.nodes.r.Counters[x.Spread[i].Counter].Key)) {
 			return verdict{rulingSpread, i}
 		}
 	}
@@ -127,7 +128,7 @@ func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
 		defer t.Revert(mark)
 		s = t.claim(s.form, s.host)
 	}
-	v := t.judgeSite(c, s, false)
+	v := t.judgeSite(c, s, 0)
 	if v.ruling == rulingFine {
 		return model.Reason{}
 	}

@@ -43,7 +43,7 @@ func Open(t *Tally, c *view.Class, claims []*Site) (open []*Site) {
 // AllowsInEach is AllowsReal in each of the ways in which the site and some open nodes may turn out together: where several
 // are open that matter to a class, AllowsEither takes each for the worst, though they can't all be that. It is false where
 // there are too many ways, and for a class that needs no such care.
-func AllowsInEach(t *Tally, c *view.Class, s *Site, nodes []*Site) bool {
+func AllowsInEach(t *Tally, c *view.Class, s *Site, over podrules.Keys, nodes []*Site) bool {
 	if !t.nodes.r.CanRefuse(c) {
 		return false
 	}
@@ -68,12 +68,12 @@ func AllowsInEach(t *Tally, c *view.Class, s *Site, nodes []*Site) bool {
 		}
 		open = append(open, openSite{x, forms})
 	}
-	return len(open) > 0 && allowsInEach(t, c, s, open)
+	return len(open) > 0 && allowsInEach(t, c, s, over, open)
 }
 
 // allowsInEach goes through the outcomes. One in which it is right whatever becomes of the others is not split up further.
-func allowsInEach(t *Tally, c *view.Class, s *Site, open []openSite) bool {
-	if t.AllowsReal(c, s) {
+func allowsInEach(t *Tally, c *view.Class, s *Site, over podrules.Keys, open []openSite) bool {
+	if t.AllowsReal(c, s, over) {
 		return true
 	}
 	if len(open) == 0 {
@@ -82,7 +82,7 @@ func allowsInEach(t *Tally, c *view.Class, s *Site, open []openSite) bool {
 	for _, f := range open[0].forms {
 		mark := t.Mark()
 		become(t, open[0].site, f)
-		ok := allowsInEach(t, c, s, open[1:])
+		ok := allowsInEach(t, c, s, over, open[1:])
 		t.Revert(mark)
 		if !ok {
 			return false

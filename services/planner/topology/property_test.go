@@ -39,7 +39,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 					for _, built := range []bool{false, true} {
 						got, want := tally.Allows(c, s.site), n.allows(c, s.node, built)
 						if built {
-							got = tally.AllowsReal(c, s.site)
+							got = tally.AllowsReal(c, s.site, podrules.AnyKey)
 						}
 						if got != want {
 							rt.Fatalf("after %s: class %s on %v (built %v): %v, the naive says %v; %s",
@@ -82,12 +82,12 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 				probe := tally.Probe(nil, p)
 				var want []bool
 				for _, c := range w.Classes {
-					want = append(want, tally.Allows(c, probe), tally.AllowsReal(c, probe))
+					want = append(want, tally.Allows(c, probe), tally.AllowsReal(c, probe, podrules.AnyKey))
 				}
 				sites = append(sites, place{tally.Claim(nil, p), len(n.nodes)})
 				for k, c := range w.Classes {
 					claim := sites[len(sites)-1].site
-					if tally.Allows(c, claim) != want[2*k] || tally.AllowsReal(c, claim) != want[2*k+1] {
+					if tally.Allows(c, claim) != want[2*k] || tally.AllowsReal(c, claim, podrules.AnyKey) != want[2*k+1] {
 						rt.Fatalf("class %s: the probe says %v and %v, and the claim something else", c.ID, want[2*k], want[2*k+1])
 					}
 				}
@@ -186,12 +186,12 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 		}
 		for _, c := range w.Classes {
 			for s, site := range sites {
-				ok, built := tally.Allows(c, site), tally.AllowsReal(c, site)
+				ok, built := tally.Allows(c, site), tally.AllowsReal(c, site, podrules.AnyKey)
 				if ok && !built {
 					rt.Fatalf("class %s: Allows holds and AllowsReal does not", c.ID)
 				}
 				switch {
-				case built || tally.AllowsEither(c, site) || topology.AllowsInEach(tally, c, site, topology.Open(tally, c, sites[len(v.Hosts):])):
+				case built || tally.AllowsEither(c, site, podrules.AnyKey) || topology.AllowsInEach(tally, c, site, podrules.AnyKey, topology.Open(tally, c, sites[len(v.Hosts):])):
 					allowed++
 				default:
 					open++

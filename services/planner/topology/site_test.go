@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
 
 func TestCellsCountForZonesAndNotForHosts(t *testing.T) {
@@ -91,7 +92,7 @@ func TestAFrozenGroupIsOpenedByNoClaim(t *testing.T) {
 	w.offer("c")
 	b := w.build(t)
 	web := b.class("web")
-	if b.tally.Allows(web, b.tally.Host(0)) || !b.tally.AllowsReal(web, b.tally.Host(0)) {
+	if b.tally.Allows(web, b.tally.Host(0)) || !b.tally.AllowsReal(web, b.tally.Host(0), podrules.AnyKey) {
 		t.Fatal("zone c, which could be bought, stands in the way of Allows, and not of AllowsReal")
 	}
 	mark := b.tally.Mark()
