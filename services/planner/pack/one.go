@@ -113,12 +113,10 @@ func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []
 	return s.Assign(items, func(int) bool { return false })
 }
 
-// BuyFrom is Buy from one pool. Pods with pod rules are left: where they may go depends on all pools.
+// BuyFrom is Buy from one pool.
 func (s *Scheduler) BuyFrom(pool *view.Pool, items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	if slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) || s.rules.Soft(it.Class) }) {
-		return nil, nil, items
-	}
-	s.onlyPool = pool
-	defer func() { s.onlyPool = nil }()
+	all := s.partitions
+	s.onlyPool, s.partitions = pool, make(map[string]*partition) // what segments sell is of that pool
+	defer func() { s.onlyPool, s.partitions = nil, all }()
 	return s.Buy(items, lim)
 }
