@@ -305,7 +305,7 @@ func (g *grower) cheapestNew() *growth {
 
 func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
 	verdicts, fits := make(map[string]bool), g.mayBuy()
-	for _, o := range tier {
+	for _, o := range g.a.s.market.Weighed(tier, []market.Item{*it}) {
 		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.Undecided && !market.HasMinValues(o.Pool)) {
 			continue
 		}

@@ -110,8 +110,7 @@ func NewMarketUntil(w *view.World, rules *podrules.Rules, stop func() bool) *Mar
 	keys := PodRuleKeys(w, rules)
 	for i, p := range w.Pools {
 		m.problems[i] = poolProblem(p)
-		m.softTaints = m.softTaints || w.Policy.Preferences == model.PreferencesEnforced ||
-			slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
+		m.softTaints = m.softTaints || slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
 		if !m.problems[i].OK() {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -74,9 +73,7 @@ func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 	unmet := make([]int64, len(options))
 	best := 0
 	for i, o := range options {
-		for _, it := range preferring {
-			unmet[i] += int64(fit.PreferencePenalty(it.Class.Profile, &o.Place)) * int64(len(it.Pods))
-		}
+		unmet[i] = unmetBy(preferring, o)
 		if o.Price+price*unmet[i] < options[best].Price+price*unmet[best] {
 			best = i
 		}

@@ -1,9 +1,12 @@
 package market
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -103,12 +106,47 @@ func (o *Option) limitsAllow(p *Option) bool {
 	return !limited || o.Pool == p.Pool
 }
 
-// Passes are the rounds of a search: first keeping soft taints, then, where some pool has one, against them.
+// Passes are the rounds of a search: one, in which a preference about nodes that is not met has its price; and where the policy enforces
+// preferences, one before that which keeps all of them.
 func (m *Market) Passes() []bool {
-	if m.softTaints {
+	if m.World.Policy.Preferences == model.PreferencesEnforced {
 		return []bool{true, false}
 	}
-	return []bool{true}
+	return []bool{false}
+}
+
+// Weighed are the options of a tier by what one node that holds some items costs, with the price of their preferences about nodes that
+// it does not meet.
+func (m *Market) Weighed(tier []*Option, items []Item) []*Option {
+	price := PreferencePrice(&m.World.Policy)
+	preferring := slices.ContainsFunc(items, func(it Item) bool {
+		return !it.Class.Profile.Indifferent && (m.softTaints || len(it.Class.Profile.Preferred) > 0)
+	})
+	if price == 0 || !preferring {
+		return tier
+	}
+	type weighed struct {
+		o    *Option
+		cost int64
+	}
+	all := make([]weighed, len(tier))
+	for i, o := range tier {
+		all[i] = weighed{o, o.Price + price*unmetBy(items, o)}
+	}
+	slices.SortStableFunc(all, func(a, b weighed) int { return cmp.Compare(a.cost, b.cost) })
+	out := make([]*Option, len(all))
+	for i, w := range all {
+		out[i] = w.o
+	}
+	return out
+}
+
+// unmetBy is the weight of the preferences about nodes of some items' pods that an option does not meet.
+func unmetBy(items []Item, o *Option) (sum int64) {
+	for _, it := range items {
+		sum += int64(fit.PreferencePenalty(it.Class.Profile, &o.Place)) * int64(len(it.Pods))
+	}
+	return sum
 }
 
 // TiersOf are the options worth weighing where the values of some labels matter.

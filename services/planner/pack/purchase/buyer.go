@@ -6,7 +6,6 @@
 package purchase
 
 import (
-	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -37,11 +36,7 @@ func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []pod
 		return nil, nil, Proof{}
 	}
 	l, solved := newBacklog(items, rules), 0
-	passes := by.m.Passes()
-	if by.m.World.Policy.Preferences != model.PreferencesEnforced {
-		passes = []bool{false} // the problem has a price for what goes against a soft taint
-	}
-	for _, preferred := range passes {
+	for _, preferred := range by.m.Passes() {
 		for _, tier := range tiers {
 			if l.done() {
 				break
