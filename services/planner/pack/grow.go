@@ -202,9 +202,9 @@ func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []strin
 	var segment *market.Segment
 	switch {
 	case b.Site == nil && g.a.s.tally.Frozen():
-		segment = g.a.s.segmentOf(g.a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
+		segment = g.a.s.segments.Of(g.a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
 	case g.a.hasPodRules(g.class) && !g.r.Undecided:
-		segment = g.a.s.segmentOf(keys, into)
+		segment = g.a.s.segments.Of(keys, into)
 	}
 	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == g.class && it.Segment == segment })
 	items := slices.Clone(b.Items)
@@ -267,7 +267,7 @@ func (a *attempt) segmentFor(c *view.Class, o *market.Option, r *round) *market.
 	if !a.hasPodRules(c) || r.Undecided {
 		return nil
 	}
-	return a.s.segmentOf(a.keysOf(c), o)
+	return a.s.segments.Of(a.keysOf(c), o)
 }
 
 // wouldAllow says whether a claim that becomes one of some places, bought now, might take a pod.

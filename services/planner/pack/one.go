@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/pack/segments"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -48,7 +49,7 @@ func (s *Scheduler) oneOf(o *market.Option, items []market.Item, most purchase.P
 	pinned := slices.Clone(items)
 	for i, it := range items {
 		if s.rules.Constrained(it.Class) {
-			pinned[i].Segment = s.segmentOf(s.rules.Keys(it.Class), o)
+			pinned[i].Segment = s.segments.Of(s.rules.Keys(it.Class), o)
 		}
 	}
 	b, ok := s.buyer.OneClaim(o, pinned, s.limits, most, s.devicesFit(nil, claimants(items)...))
@@ -97,14 +98,6 @@ func (s *Scheduler) together(o *market.Option, items []market.Item) bool {
 	return true
 }
 
-// segmentOf is the segment of an option on some labels; nil where there are none.
-func (s *Scheduler) segmentOf(keys []string, o *market.Option) *market.Segment {
-	if len(keys) == 0 {
-		return nil
-	}
-	return s.partition(keys).segmentOf(o)
-}
-
 // Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off.
 func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	own, proof := s.limits, s.proof
@@ -115,8 +108,8 @@ func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []
 
 // BuyFrom is Buy from one pool.
 func (s *Scheduler) BuyFrom(pool *view.Pool, items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	all := s.partitions
-	s.onlyPool, s.partitions = pool, make(map[string]*partition) // what segments sell is of that pool
-	defer func() { s.onlyPool, s.partitions = nil, all }()
+	all := s.segments
+	s.onlyPool, s.segments = pool, segments.New(s.market, s.v, s.tally, pool) // what segments sell is of that pool
+	defer func() { s.onlyPool, s.segments = nil, all }()
 	return s.Buy(items, lim)
 }

@@ -2,35 +2,22 @@ package pack
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/queue"
+	"github.com/kerf-dev/kerf/services/planner/pack/segments"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// partition splits hosts and options into the segments of some labels. It does not change while a Scheduler is used.
-type partition struct {
-	keys []string
-	// segments are sorted by name; ofHost says which one each host is in, -1 where that is not decided.
-	segments []*market.Segment
-	sites    []*topology.Site
-	ofHost   []int
-	// tiers are the options worth considering in each segment, by pool weight.
-	tiers [][][]*market.Option
-	// newNodes remembers, by shape of pod, the best new node in each segment.
-	newNodes map[newNodeKey][]newNode
-}
-
 type newNodeKey struct {
-	profile int
-	request string
+	partition *segments.Partition
+	profile   int
+	request   string
 }
 
 // newNode is the tier of the pools of highest weight that offer something for a pod, and the lowest price of its share
@@ -40,89 +27,11 @@ type newNode struct {
 	cost int64
 }
 
-// partition finds or makes the partition by some labels, which are sorted.
-func (s *Scheduler) partition(keys []string) *partition {
-	name := strings.Join(keys, ",")
-	if g := s.partitions[name]; g != nil {
-		return g
-	}
-	g := &partition{keys: keys, ofHost: make([]int, len(s.v.Hosts)), newNodes: make(map[newNodeKey][]newNode)}
-	index := make(map[string]*market.Segment)
-	find := func(label func(string) (string, bool)) *market.Segment {
-		name := market.SegmentName(keys, label)
-		if index[name] == nil {
-			index[name] = s.market.NewSegment(keys, label)
-		}
-		return index[name]
-	}
-	hosts := make([]*market.Segment, len(s.v.Hosts))
-	for i, h := range s.v.Hosts {
-		if decided(h, keys) {
-			hosts[i] = find(h.LabelSets[0].Get)
-		}
-	}
-	s.market.EachOption(func(o *market.Option) { find(o.Label).Add(o) })
-	place := make(map[*market.Segment]int, len(index))
-	for _, name := range slices.Sorted(maps.Keys(index)) {
-		c := index[name]
-		s.segmentCount++
-		c.ID = s.segmentCount
-		place[c] = len(g.segments)
-		g.segments = append(g.segments, c)
-	}
-	for i, c := range hosts {
-		g.ofHost[i] = -1
-		if c != nil {
-			g.ofHost[i] = place[c]
-		}
-	}
-	tiers := s.market.TiersOf(keys, s.onlyPool)
-	for _, c := range g.segments {
-		in := make([][]*market.Option, len(tiers))
-		var places []*fit.Place
-		for t, tier := range tiers {
-			for _, o := range tier {
-				if o.In(c) {
-					in[t] = append(in[t], o)
-					places = append(places, &o.Place)
-				}
-			}
-		}
-		g.tiers = append(g.tiers, in)
-		g.sites = append(g.sites, s.tally.Segment(c.Labels, places...))
-	}
-	s.partitions[name] = g
-	return g
-}
-
-// segmentOf is where an option is; nil where the partition has no labels.
-func (g *partition) segmentOf(o *market.Option) *market.Segment {
-	if len(g.keys) == 0 {
-		return nil
-	}
-	return g.segments[slices.IndexFunc(g.segments, o.In)]
-}
-
-// decided says whether it is known which values some labels have on a host.
-func decided(h *view.Host, keys []string) bool {
-	for _, k := range keys {
-		v, ok := h.LabelSets[0].Get(k)
-		for _, ls := range h.LabelSets[1:] {
-			if w, has := ls.Get(k); has != ok || w != v {
-				return false
-			}
-		}
-		if _, open := h.Open.Get(k); open && !ok {
-			return false
-		}
-	}
-	return true
-}
-
 // candidate is where pods of a class may go: the hosts of a segment, and new nodes there.
 type candidate struct {
 	segment *market.Segment
 	site    *topology.Site
+	labels  model.Labels
 	// hosts are those with free capacity, in the order in which to fill them; those before next are full.
 	hosts []int
 	next  int
@@ -141,13 +50,17 @@ func (a *attempt) keysOf(c *view.Class) []string {
 }
 
 func (a *attempt) candidates(c *view.Class) []*candidate {
-	g := a.s.partition(a.keysOf(c))
-	out := make([]*candidate, len(g.segments))
-	for i := range g.segments {
-		out[i] = &candidate{site: g.sites[i], newNode: newNode{tier: -1}}
+	g := a.s.segments.Partition(a.keysOf(c))
+	out := make([]*candidate, len(g.Segments))
+	for i := range g.Segments {
+		out[i] = &candidate{site: g.Sites[i], labels: g.Segments[i].Labels, newNode: newNode{tier: -1}}
 	}
-	for _, h := range queue.Order(a.s.v, a.s.matcher, c, a.usable) {
-		if k := g.ofHost[h]; k >= 0 {
+	hosts := queue.Order(a.s.v, a.s.matcher, c, a.usable)
+	if a.order.roomy {
+		slices.Reverse(hosts)
+	}
+	for _, h := range hosts {
+		if k := g.OfHost[h]; k >= 0 {
 			out[k].hosts = append(out[k].hosts, h)
 		}
 	}
@@ -165,11 +78,11 @@ func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	if enforces(&a.s.v.Policy) {
 		keys = a.keysOf(c)
 	}
-	g := a.s.partition(keys)
-	out := make([]*candidate, len(g.segments))
+	g := a.s.segments.Partition(keys)
+	out := make([]*candidate, len(g.Segments))
 	for i, f := range a.newNodes(c, g) {
-		out[i] = &candidate{segment: g.segments[i], site: g.sites[i], newNode: f}
-		if len(g.keys) == 0 {
+		out[i] = &candidate{segment: g.Segments[i], site: g.Sites[i], labels: g.Segments[i].Labels, newNode: f}
+		if len(g.Keys) == 0 {
 			out[i].segment = nil
 		}
 	}
@@ -179,23 +92,23 @@ func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 func enforces(p *model.Policy) bool { return p.Preferences == model.PreferencesEnforced }
 
 // newNodes are the best new nodes for a pod in each segment of a partition.
-func (a *attempt) newNodes(c *view.Class, g *partition) []newNode {
+func (a *attempt) newNodes(c *view.Class, g *segments.Partition) []newNode {
 	var request []byte
 	for _, q := range c.Requested {
 		request = binary.AppendVarint(request, q)
 	}
-	key := newNodeKey{c.Profile.Index, string(request)}
-	out, known := g.newNodes[key]
+	key := newNodeKey{g, c.Profile.Index, string(request)}
+	out, known := a.s.newNodes[key]
 	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass) || len(c.Shared) > 0
 	if known && !special {
 		return out
 	}
-	out = make([]newNode, len(g.segments))
-	for i, tiers := range g.tiers {
+	out = make([]newNode, len(g.Segments))
+	for i, tiers := range g.Tiers {
 		out[i] = a.bestNewNode(c, tiers)
 	}
 	if !special {
-		g.newNodes[key] = out
+		a.s.newNodes[key] = out
 	}
 	return out
 }
@@ -246,8 +159,9 @@ func (a *attempt) placeConstrained(items []market.Item) {
 // placeClass places as many pods of a class as it can, one after the other, and says how many.
 func (a *attempt) placeClass(c *view.Class, pods []int) int {
 	candidates := a.candidates(c)
+	first := a.order.beginsAt(candidates)
 	for n, p := range pods {
-		if n%podsPerStop == 0 && a.s.Stopped() || !a.placeOne(c, p, candidates) {
+		if n%podsPerStop == 0 && a.s.Stopped() || !a.placeOne(c, p, first) && !a.placeOne(c, p, candidates) {
 			return n
 		}
 	}
@@ -285,7 +199,9 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		a.intended = append(a.intended, intent{pod: pod, host: host})
 	case fresh != nil:
 		a.s.tally.Add(c, fresh.site, 1)
-		a.intended = append(a.intended, intent{pod: pod, newNode: true})
+		if a.hasPodRules(c) {
+			a.intended = append(a.intended, intent{pod: pod, newNode: true})
+		}
 		a.want(c, fresh.segment, []int{pod})
 	default:
 		return false

@@ -34,7 +34,7 @@ func (a *attempt) choosePreferred(b *purchase.NewClaim) {
 	b.Items = slices.Clone(b.Items)
 	for i, it := range b.Items {
 		if a.s.rules.Soft(it.Class) {
-			b.Items[i].Segment = a.s.segmentOf(a.keysOf(it.Class), to)
+			b.Items[i].Segment = a.s.segments.Of(a.keysOf(it.Class), to)
 		}
 	}
 }

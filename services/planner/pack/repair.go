@@ -24,7 +24,7 @@ func (a *attempt) repair(on map[int]*purchase.NewClaim) {
 	a.replay(on)
 	a.placeLeft()
 	for i := 0; daemons && len(a.claims) > 0 && a.settle(); i++ {
-		a.buysNodes = false
+		a.buysNodes = i+1 < mostSettles // and never at last: a new node brings more pods of DaemonSets
 		if i < mostSettles {
 			a.placeLeft()
 		}

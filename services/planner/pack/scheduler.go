@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/pack/queue"
+	"github.com/kerf-dev/kerf/services/planner/pack/segments"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -30,19 +31,19 @@ import (
 // first with claims in the place of segments, and puts what does not fit there any more, and pods that need one certain
 // node, one at a time onto anything that there is by then. A Scheduler belongs to one goroutine.
 type Scheduler struct {
-	market     *market.Market
-	v          *view.View
-	matcher    *fit.Matcher
-	rules      *podrules.Rules
-	tally      *topology.Tally
-	limits     *market.Limits
-	partitions map[string]*partition
+	market   *market.Market
+	v        *view.View
+	matcher  *fit.Matcher
+	rules    *podrules.Rules
+	tally    *topology.Tally
+	limits   *market.Limits
+	segments *segments.Segments
+	// newNodes remembers, by partition and shape of pod, the best new node in each segment.
+	newNodes map[newNodeKey][]newNode
 	// keys are all labels that matter to any pod with pod rules, sorted.
 	keys []string
 	// onlyPool is the pool to buy from; nil for all.
 	onlyPool *view.Pool
-	// segmentCount is how many segments were made.
-	segmentCount int
 	// devices is nil where no class claims any; deviceNumbers is how many claims have places there.
 	devices       *devices.Allocator
 	deviceNumbers int
@@ -80,7 +81,7 @@ func (s *Scheduler) TrackDevices(t *devices.Allocator) { s.devices = t }
 func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *market.Limits) *Scheduler {
 	rules := tally.Rules()
 	return &Scheduler{
-		market: m, v: v, matcher: matcher, rules: rules, tally: tally, limits: lim, partitions: make(map[string]*partition),
+		market: m, v: v, matcher: matcher, rules: rules, tally: tally, limits: lim, segments: segments.New(m, v, tally, nil), newNodes: make(map[newNodeKey][]newNode),
 		keys: market.PodRuleKeys(v.World, rules), buyer: purchase.NewBuyer(m, rules, lim.Units.Clone()),
 		ranks: queue.Ranks(v),
 	}
@@ -171,18 +172,19 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 
 // Assign assigns pods to hosts that usable allows, and to claims to buy, which it takes off the limits.
 func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	return s.AssignAfter(s.Mark(), nil, items, usable)
+	return done((&task{s.Mark(), nil, items, usable}).inOrder(s, order{}))
 }
 
 // AssignAfter is Assign after some pods were placed on hosts since begin: what it returns is theirs too. Where new nodes come
-// with pods of DaemonSets that others count, those that may not be where they are any more go elsewhere.
+// with pods of DaemonSets that others count, those that may not be where they are any more go elsewhere. It tries harder than
+// Assign, see few.
 func (s *Scheduler) AssignAfter(begin view.Mark, before []Assignment, items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	a := s.newAttempt(items, usable, true)
-	a.begin, a.assignments = begin, before
-	a.run()
-	s.rankAll(a.claims)
-	if s.Stopped() {
-		return nil, nil, items
+	return done((&task{begin, before, items, usable}).inBestOrder(s))
+}
+
+func done(a *attempt) ([]Assignment, []*purchase.NewClaim, []market.Item) {
+	if a.s.Stopped() {
+		return nil, nil, a.items
 	}
 	return a.assignments, a.claims, a.left()
 }
@@ -193,6 +195,7 @@ type attempt struct {
 	items     []market.Item
 	usable    func(host int) bool
 	buysNodes bool
+	order     order
 
 	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment where a
 	// pod is to get a new node.
@@ -250,9 +253,9 @@ func (a *attempt) place() view.Mark {
 	var constrained []market.Item
 	for _, it := range a.items {
 		switch {
-		case a.buysNodes && a.s.sharesClaims(it.Class):
+		case a.order.stepwise, a.buysNodes && a.s.sharesClaims(it.Class):
 			a.leaveUnplaced(it.Class, it.Pods) // pods that share a resource claim must be together
-		case a.hasPodRules(it.Class):
+		case a.hasPodRules(it.Class) || a.order.mixed:
 			constrained = append(constrained, it)
 		default:
 			a.placeUnconstrained(it)
@@ -331,7 +334,10 @@ func (a *attempt) purchase() map[int]*purchase.NewClaim {
 	for i := range a.wantedItems {
 		slices.Sort(a.wantedItems[i].Pods)
 	}
-	tiers, before := a.s.market.TiersOf(a.wantedKeys(), a.s.onlyPool), a.s.limits.Clone()
+	wanted := func(x *market.Segment) bool {
+		return slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment == x })
+	}
+	tiers, before := a.s.market.TiersOf(a.s.segments.Keys(wanted), a.s.onlyPool), a.s.limits.Clone()
 	claims, left, proof := a.s.buyer.Fill(tiers, a.wantedItems, a.s.buyer.NodeRules(a.wantedItems), a.s.limits)
 	if bands := byPriority(a.wantedItems); len(left) > 0 && len(bands) > 1 {
 		*a.s.limits = *before
@@ -397,18 +403,6 @@ func byPriority(items []market.Item) [][]market.Item {
 		out = append(out, by[p])
 	}
 	return out
-}
-
-// wantedKeys are the labels whose values matter to what is wanted.
-func (a *attempt) wantedKeys() []string {
-	var keys []string
-	for _, g := range a.s.partitions {
-		if slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil && slices.Contains(g.segments, it.Segment) }) {
-			keys = append(keys, g.keys...)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }
 
 // site is the claim's node as pod rules see it.

@@ -12,11 +12,9 @@ const mostSettles = 3
 // on each of them before any other, and so on those, too, that were made after a pod was placed. It says whether some pods may
 // not be where they are; these are left.
 func (a *attempt) settle() (some bool) {
-	if a.s.devices != nil {
-		return false
-	}
 	a.s.Revert(a.begin)
 	for _, b := range a.claims {
+		b.DeviceNumber = 0 // it gets its devices anew
 		if b.Site != nil {
 			b.Site = a.s.tally.Claim(nil, placesOf(b.Shown)...)
 		}
@@ -43,10 +41,13 @@ func (a *attempt) settle() (some bool) {
 func (a *attempt) stays(x Assignment) bool {
 	c, t := a.s.v.Pods[x.Pod].Class, a.s.tally
 	if x.Claim != nil && !a.hasPodRules(c) {
-		return true
+		return a.s.takeDevices(x.Claim, c)
 	}
 	site := a.s.siteOf(x)
 	if !t.AllowsEither(c, site, podrules.AnyKey) && !topology.AllowsInEach(t, c, site, podrules.AnyKey, a.openTo(c)) {
+		return false
+	}
+	if x.Claim == nil && a.s.matcher.DeviceCapacity(c, x.Host, 1) == 0 || x.Claim != nil && !a.s.takeDevices(x.Claim, c) {
 		return false
 	}
 	if !t.Allows(c, site) {

@@ -354,8 +354,8 @@ func TestTinyClustersArePlannedForAsWellAsCanBe(t *testing.T) {
 	}
 	t.Logf("of %d clusters %d leave a pod that could be placed, %d cost more than they must, %d have a bound above what is possible, %d buy "+
 		"from the lighter pool", cases, left, expensive, high, weighted)
-	// How many there were when this was written: of 20,000 clusters 19, 7, and 96 and 60.
-	if left > max(1, cases/500) || weighted > max(1, cases/1000) || expensive+high > max(1, cases/100) {
+	// How many there were when this was written: of 20,000 clusters 0, 1, and 0 and 0.
+	if left > cases/10000 || weighted > max(1, cases/10000) || expensive+high > cases/10000 {
 		t.Error("plans were better before")
 	}
 }

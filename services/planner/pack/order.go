@@ -1,0 +1,215 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
+// another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
+// mostBegins domains instead.
+const (
+	few        = 32
+	several    = 128
+	mostBegins = 8
+)
+
+// order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
+// without pod rules before all others, and all that needs a new node bought for at once.
+type order struct {
+	// tiedFirst has pods with pod rules come first, smallestFirst turns the order around.
+	tiedFirst, smallestFirst bool
+	// mixed has pods without pod rules take their turn among the others. roomy has pods with a turn go to the emptiest host.
+	mixed, roomy bool
+	// stepwise has each pod, one after the other, go onto a host, onto a claim that there is by then, or onto a new one: the
+	// cheapest of these.
+	stepwise bool
+	// begin is where pods with pod rules go first: those that must be near one another are all where the first one is.
+	begin model.Label
+}
+
+// orders are those that are tried after the zero one.
+func orders() []order {
+	return []order{
+		{stepwise: true, tiedFirst: true}, {stepwise: true, smallestFirst: true}, {mixed: true, tiedFirst: true}, {mixed: true, roomy: true},
+	}
+}
+
+// sorted are items in the order.
+func (o order) sorted(items []market.Item, tied func(*view.Class) bool) []market.Item {
+	items = slices.Clone(items)
+	if o.smallestFirst {
+		slices.Reverse(items)
+	}
+	if o.tiedFirst {
+		slices.SortStableFunc(items, func(x, y market.Item) int {
+			switch {
+			case tied(x.Class) == tied(y.Class):
+				return 0
+			case tied(x.Class):
+				return -1
+			}
+			return 1
+		})
+	}
+	return items
+}
+
+// outcome is what an assignment comes to.
+type outcome struct {
+	order order
+	// left is how many pods of each priority have no place, the highest first; light how many are bought for in each tier of
+	// pools but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met.
+	left, light []int
+	cost        int64
+}
+
+// compare orders outcomes, the better one first.
+func (x *outcome) compare(y *outcome) int {
+	return cmp.Or(slices.Compare(x.left, y.left), slices.Compare(x.light, y.light), cmp.Compare(x.cost, y.cost))
+}
+
+func outcomeOf(a *attempt, priorities []int32) *outcome {
+	tiers, price := len(a.s.market.Tiers), market.PreferencePrice(&a.s.v.Policy)
+	out := &outcome{order: a.order, left: make([]int, len(priorities)), light: make([]int, tiers)}
+	for _, it := range a.unplaced {
+		at, _ := slices.BinarySearchFunc(priorities, it.Class.Priority, func(p, of int32) int { return cmp.Compare(of, p) })
+		out.left[at] += len(it.Pods)
+	}
+	for _, b := range a.claims {
+		out.cost += b.Best().Price + a.s.v.Policy.PerNodeOverhead
+		tier := a.s.market.TierOf(b.Base.Pool)
+		for _, it := range b.Items {
+			if tier > 0 {
+				out.light[tiers-1-tier] += len(it.Pods)
+			}
+			out.cost += price * int64(fit.PreferencePenalty(it.Class.Profile, &b.Best().Place)) * int64(len(it.Pods))
+		}
+	}
+	for _, x := range a.assignments {
+		if x.Claim == nil {
+			h := a.s.v.Hosts[x.Host]
+			out.cost += price * int64(fit.PreferencePenalty(a.s.v.Pods[x.Pod].Class.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}))
+		}
+	}
+	return out
+}
+
+// task is what an assignment is to do: items to hosts that usable allows and to new claims, after some pods were placed on hosts
+// since begin.
+type task struct {
+	begin  view.Mark
+	before []Assignment
+	items  []market.Item
+	usable func(host int) bool
+}
+
+// inOrder does a task in an order.
+func (t *task) inOrder(s *Scheduler, o order) *attempt {
+	a := s.newAttempt(o.sorted(t.items, s.rules.Constrained), t.usable, true)
+	a.order, a.begin, a.assignments = o, t.begin, slices.Clone(t.before)
+	a.run()
+	s.rankAll(a.claims)
+	return a
+}
+
+// inBestOrder does a task in the order in which it comes out best, of all orders where that may be of use.
+func (t *task) inBestOrder(s *Scheduler) *attempt {
+	limits := s.limits.Clone()
+	a := t.inOrder(s, order{})
+	others := otherOrders(a)
+	if s.Stopped() || len(others) == 0 {
+		return a
+	}
+	again := func(o order) *attempt {
+		*s.limits = *limits.Clone()
+		s.Revert(t.begin)
+		for _, x := range t.before {
+			s.v.Place(x.Host, s.v.Pods[x.Pod].Class, 1)
+		}
+		return t.inOrder(s, o)
+	}
+	priorities := prioritiesOf(a)
+	best := outcomeOf(a, priorities)
+	last := best
+	for _, o := range others {
+		if a = again(o); s.Stopped() {
+			return a
+		}
+		if last = outcomeOf(a, priorities); last.compare(best) < 0 {
+			best = last
+		}
+	}
+	if last != best {
+		a = again(best.order)
+	}
+	return a
+}
+
+// priorities are those of all pods, the highest first.
+func prioritiesOf(a *attempt) []int32 {
+	out := make([]int32, 0, len(a.assignments)+len(a.unplaced))
+	for _, x := range a.assignments {
+		out = append(out, a.s.v.Pods[x.Pod].Class.Priority)
+	}
+	for _, it := range a.unplaced {
+		out = append(out, it.Class.Priority)
+	}
+	slices.SortFunc(out, func(x, y int32) int { return cmp.Compare(y, x) })
+	return slices.Compact(out)
+}
+
+// otherOrders are the orders in which an attempt may come out better. Preferences about other pods are judged in one order only.
+func otherOrders(a *attempt) []order {
+	pods, tied := 0, false
+	for _, it := range a.items {
+		pods += len(it.Pods)
+		if a.s.rules.Soft(it.Class) && a.hasPodRules(it.Class) {
+			return nil
+		}
+		tied = tied || a.s.rules.Constrained(it.Class)
+	}
+	if pods > several || len(a.claims) == 0 && len(a.unplaced) == 0 {
+		return nil
+	}
+	out := begins(a)
+	onHost := slices.ContainsFunc(a.assignments, func(x Assignment) bool { return x.Claim == nil })
+	if pods <= few && (tied || len(a.items) > 1 && onHost) {
+		out = slices.Concat(orders(), out)
+	}
+	return out
+}
+
+// begins are the orders that begin in one domain each of those that matter to pods without a place.
+func begins(a *attempt) []order {
+	var out []order
+	for _, it := range a.unplaced {
+		g := a.s.segments.Partition(a.s.rules.Keys(it.Class))
+		for _, key := range g.Keys {
+			for _, segment := range g.Segments {
+				value, ok := segment.Labels.Get(key)
+				o := order{begin: model.Label{Key: key, Value: value}}
+				if ok && len(out) < mostBegins && !slices.Contains(out, o) {
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// beginsAt are the candidates where the order begins.
+func (o order) beginsAt(candidates []*candidate) []*candidate {
+	var out []*candidate
+	for _, b := range candidates {
+		if v, ok := b.labels.Get(o.begin.Key); ok && v == o.begin.Value {
+			out = append(out, b)
+		}
+	}
+	return out
+}
