@@ -117,7 +117,7 @@ func New(in Params) *Draft {
 	dr := &Draft{
 		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
 	}
-	dr.Churn = churn.NewPrices(dr.View, dr.History.Moves.Rest())
+	dr.Churn = churn.NewPrices(dr.View)
 	n := len(dr.View.Hosts)
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
@@ -174,7 +174,7 @@ func (dr *Draft) Mark() Mark {
 // WithinBudgets says whether budgets for nodes let all decisions since the mark happen now, and then what is left of them.
 func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {
 	left = m.nodes.Clone(false)
-	for _, d := range dr.Decisions[m.decisions:] {
+	for _, d := range dr.Since(m) {
 		for _, h := range d.Hosts {
 			pool := dr.View.Hosts[h].Pool
 			if !left.Reason(pool, d.Reason, 1).OK() {
@@ -186,11 +186,14 @@ func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {
 	return left, true
 }
 
+// Since are the decisions since the mark.
+func (dr *Draft) Since(m Mark) []Decision { return dr.Decisions[m.decisions:] }
+
 // Revert takes back all decisions since the mark, and returns them. Verdicts stay.
 func (dr *Draft) Revert(m Mark) []Decision {
 	dr.Scheduler.Revert(m.view)
 	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents = m.nodes, m.pods, *m.limits, m.dependents
-	undone := slices.Clone(dr.Decisions[m.decisions:])
+	undone := slices.Clone(dr.Since(m))
 	dr.Decisions = dr.Decisions[:m.decisions]
 	return undone
 }
