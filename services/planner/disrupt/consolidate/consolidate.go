@@ -135,22 +135,19 @@ func (c *consolidation) anew() {
 // that is beyond budgets. Else they are part of the plan now; after a rough look nothing is, and nothing is known.
 func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 	dr := c.draft
-	before := dr.Mark()
-	all := newTrials(dr, c.appraisal, c.open)
-	if rough && all.withinBudgets() {
+	if rough && newTrials(dr, c.appraisal, c.open, nil).withinBudgets() {
 		return nil, false
 	}
-	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
-	all.resumeAfter, all.rough = c.resumeAfter, rough
-	all.search(c.open)
-	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+all.summary.Tried, all.summary.ResumeAfter
+	l := c.look(nil, rough)
+	l = c.lookAgain(l, rough)
+	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+l.summary.Tried, l.summary.ResumeAfter
 	c.Known = c.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
-	left, within := dr.WithinBudgets(before)
+	left, within := dr.WithinBudgets(l.before)
 	if within && !rough {
 		dr.NodeBudgets = left
 		return nil, false
 	}
-	for _, d := range dr.Revert(before) {
+	for _, d := range dr.Revert(l.before) {
 		for _, h := range d.Hosts {
 			going = append(going, h)
 			dr.Verdicts[h] = model.Reason{}
@@ -163,7 +160,7 @@ func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 // destinations.
 func (c *consolidation) inSteps(going []int) {
 	dr := c.draft
-	first := newTrials(dr, c.appraisal, going)
+	first := newTrials(dr, c.appraisal, going, nil)
 	first.deferred = make([]bool, len(dr.View.Hosts))
 	for _, h := range going {
 		first.deferred[h] = true
@@ -242,8 +239,9 @@ type trials struct {
 	full []int
 }
 
-// newTrials prepares to try some nodes. The others stay in any case, and are filled first.
-func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
+// newTrials prepares to try some nodes. The others stay in any case, and are filled first. Those of notKept, by host, are not kept
+// to be filled up; nil for none.
+func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int, notKept []bool) *trials {
 	n := len(dr.View.Hosts)
 	t := &trials{
 		draft: dr, v: dr.View, appraisal: appraisal, judge: &judge{draft: dr, v: dr.View, balance: newBalance(dr)},
@@ -259,7 +257,7 @@ func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
 	}
 	t.filler = t.newFiller(open)
 	if t.left >= 2*int64(len(open)) {
-		t.best = t.divide(open)
+		t.best = t.divide(open, notKept)
 	}
 	dr.Scheduler.Prefer(func(h int) bool { return t.fixed[h] })
 	return t

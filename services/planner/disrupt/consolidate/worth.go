@@ -69,8 +69,9 @@ func (a *Appraisal) cost(host int) int64 {
 //
 // Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions. So
 // nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
-// costs more than it wins, with what pods are left to fill them with. What other hosts can hold counts first.
-func (t *trials) divide(hosts []int) (leaving []int) {
+// costs more than it wins, with what pods are left to fill them with. What other hosts can hold counts first. Those of notKept, by
+// host, are not kept; nil for none.
+func (t *trials) divide(hosts []int, notKept []bool) (leaving []int) {
 	filler := t.newFiller(hosts)
 	type node struct {
 		host               int
@@ -99,7 +100,8 @@ func (t *trials) divide(hosts []int) (leaving []int) {
 	})
 	for _, n := range nodes {
 		// One that is kept gets no more than what is left: the last one may be too large for that.
-		if gets := min(n.holds, demand); gets > 0 && float64(t.appraisal.cost(n.host))-gets-n.moves <= gets*exact {
+		kept := notKept == nil || !notKept[n.host]
+		if gets := min(n.holds, demand); kept && gets > 0 && float64(t.appraisal.cost(n.host))-gets-n.moves <= gets*exact {
 			demand -= n.holds
 			continue
 		}
