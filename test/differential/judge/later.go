@@ -29,17 +29,17 @@ func (t *trial) gone(name model.NodeName) bool {
 // stays says whether a bound pod is where it is in this world.
 func (w *world) stays(p *model.Pod) bool {
 	moved := func(x model.Placement) bool { return x.Pod == p.ID }
-	return !w.gone(p.Node) || w.lingers && !slices.ContainsFunc(w.order, moved)
+	return !w.gone(p.Node) || w.lingers != nil && w.lingers(p.Node) && !slices.ContainsFunc(w.order, moved)
 }
 
 // linger puts the nodes back that are on their way out, for no more pods.
 func (w *world) linger() {
 	w.lingering = len(w.nodes)
-	if !w.lingers {
+	if w.lingers == nil {
 		return
 	}
 	for _, n := range w.c.Input.Snapshot.Nodes {
-		if w.leaving(&n) {
+		if w.leaving(&n) && w.lingers(n.Name) {
 			n.Unschedulable = true
 			n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
 			w.nodes = append(w.nodes, kube.Node(&n))
@@ -47,17 +47,17 @@ func (w *world) linger() {
 	}
 }
 
-// attachLimits are those of a new node of a type: what the nodes of its type have, where all tell.
+// attachLimits are those of a new node of a type: the highest that ready nodes of its type tell. Where they tell different
+// ones, or none, volumes are just being detached.
 func (t *trial) attachLimits(name model.TypeName) model.Amounts {
-	if t.c.Families&gen.NewAttach == 0 {
-		return nil
-	}
+	var out model.Amounts
 	for _, n := range t.c.Input.Snapshot.Nodes {
-		if own, _ := n.Labels.Get(labels.InstanceType); own == string(name) {
-			return n.VolumeLimits
+		own, _ := n.Labels.Get(labels.InstanceType)
+		if most := n.VolumeLimits.Value(gen.EBS); n.Ready && own == string(name) && most > out.Value(gen.EBS) {
+			out = model.Amounts{{Resource: gen.EBS, Value: most}}
 		}
 	}
-	return nil
+	return out
 }
 
 // devices are those that a pool's new node of a type has, as the pool says.
