@@ -64,7 +64,8 @@ func (o order) sorted(items []market.Item, tied func(*view.Class) bool) []market
 type outcome struct {
 	order order
 	// left is how many pods of each priority have no place, the highest first; light how many are bought for in each tier of
-	// pools but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met.
+	// pools but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met. Those about
+	// other pods have no price here: where pods have some, only those left count.
 	left, light []int
 	cost        int64
 }
@@ -80,6 +81,9 @@ func outcomeOf(a *attempt, priorities []int32) *outcome {
 	for _, it := range a.unplaced {
 		at, _ := slices.BinarySearchFunc(priorities, it.Class.Priority, func(p, of int32) int { return cmp.Compare(of, p) })
 		out.left[at] += len(it.Pods)
+	}
+	if a.prefers() {
+		return out
 	}
 	for _, b := range a.claims {
 		out.cost += b.Best().Price + a.s.v.Policy.PerNodeOverhead
@@ -164,17 +168,14 @@ func prioritiesOf(a *attempt) []int32 {
 	return slices.Compact(out)
 }
 
-// otherOrders are the orders in which an attempt may come out better. Preferences about other pods are judged in one order only.
+// otherOrders are the orders in which an attempt may come out better.
 func otherOrders(a *attempt) []order {
-	pods, tied := 0, false
+	pods, tied, left := 0, false, len(a.unplaced) > 0
 	for _, it := range a.items {
 		pods += len(it.Pods)
-		if a.s.rules.Soft(it.Class) && a.hasPodRules(it.Class) {
-			return nil
-		}
 		tied = tied || a.s.rules.Constrained(it.Class)
 	}
-	if pods > several || len(a.claims) == 0 && len(a.unplaced) == 0 {
+	if pods > several || len(a.claims) == 0 && !left || a.prefers() && !left {
 		return nil
 	}
 	out := begins(a)
@@ -183,6 +184,11 @@ func otherOrders(a *attempt) []order {
 		out = slices.Concat(orders(), out)
 	}
 	return out
+}
+
+// prefers says whether any of the pods prefer to be near others, or not to be.
+func (a *attempt) prefers() bool {
+	return slices.ContainsFunc(a.items, func(it market.Item) bool { return a.s.rules.Soft(it.Class) && a.hasPodRules(it.Class) })
 }
 
 // begins are the orders that begin in one domain each of those that matter to pods without a place.

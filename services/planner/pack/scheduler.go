@@ -414,7 +414,7 @@ func (a *attempt) site(b *purchase.NewClaim) *topology.Site {
 	return b.Site
 }
 
-// places are what a claim may become: everything that holds its pods, as far as claims list it.
+// places are what a claim may become: everything that holds its pods within limits, as far as claims list it.
 func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	if a.lastListed != nil && a.lastListed != b && b.Options == nil && purchase.Alike(a.lastListed, b) {
 		b.Shown = a.lastListed.Shown
@@ -422,7 +422,9 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	}
 	options := b.Options
 	if options == nil {
-		options, _ = a.s.market.Rank(b.Base, b.Items, a.harmless)
+		options, _ = a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool {
+			return a.harmless(o) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
+		})
 	}
 	options = withBase(options, b.Base)
 	b.Shown = options
