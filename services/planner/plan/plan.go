@@ -39,6 +39,15 @@ func Decide(in model.Input) (model.Plan, error) {
 	return s.Decide(QuestionOf(&in))
 }
 
+// Hash is the InputHash of a plan for an input.
+func Hash(in *model.Input) (string, error) {
+	s, err := NewSession(&in.Snapshot)
+	if err != nil {
+		return "", err
+	}
+	return s.hash(s.input(QuestionOf(in))), nil
+}
+
 func errNoTime() error {
 	return errors.New("now is not set: the time to plan for is the caller's to say")
 }

@@ -1,49 +1,56 @@
 package safe
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// mostTries is how many plans are made to find the pods that the planner fails on. Of n classes one is found by about twice the
+// mostTries is how many plans are made to find what the planner fails on. Of n classes and pools one is found by about twice the
 // binary logarithm of n.
 const mostTries = 40
 
-// leaveOut finds the classes whose pods the planner fails on, by halves, and plans for the others. The answer stays broken where
-// even a plan for no pods is.
+// remedy is what can be done about a defect.
+const remedy = "(a defect: please report it)"
+
+// part is what a plan can be made without: a node pool, or the pods of a class.
+type part struct {
+	pool  model.PoolName
+	class model.ClassID
+}
+
+// leaveOut finds the pools and the classes of pods that the planner fails on, by halves, and plans for the others. The answer
+// stays broken where even a plan without any is.
 func (a *Answer) leaveOut(anew func(model.Input) (model.Plan, error)) error {
 	why := verify.Join(a.Broken)
 	whole := a.Input
-	a.Failed = &whole
-	without := func(out []model.ClassID) (Answer, error) {
-		try := Answer{Input: whole, LeftOut: out, Failed: a.Failed}
-		try.Input.Snapshot.PodClasses = slices.Clone(whole.Snapshot.PodClasses)
-		for i := range try.Input.Snapshot.PodClasses {
-			if c := &try.Input.Snapshot.PodClasses[i]; c.Unsupported == "" && slices.Contains(out, c.ID) {
-				c.Unsupported = "the planner fails on pods like it (a defect: please report it): " + why
-			}
-		}
+	without := func(out []part) (Answer, error) {
+		try := Answer{Input: whole, Failed: a.Failed}
+		try.leave(out, why)
 		err := try.try(func(in *model.Input) (model.Plan, error) { return anew(*in) })
 		return try, err
 	}
-	all := classes(&whole.Snapshot)
-	best, err := without(all)
+	left := parts(&whole.Snapshot)
+	best, err := without(left)
 	if err != nil || len(best.Broken) > 0 {
 		return err
 	}
-	groups := halves(all)
+	// Pools come back first: where it takes both a pool and a class, it is the class's pods that wait.
+	pools := len(whole.Snapshot.NodePools)
+	groups := [][]part{left[:pools], left[pools:]}
 	for tries := 0; len(groups) > 0 && tries < mostTries; tries++ {
 		group := groups[0]
 		groups = groups[1:]
-		try, err := without(slices.DeleteFunc(slices.Clone(best.LeftOut), func(id model.ClassID) bool { return slices.Contains(group, id) }))
+		less := slices.DeleteFunc(slices.Clone(left), func(p part) bool { return slices.Contains(group, p) })
+		try, err := without(less)
 		switch {
 		case err != nil:
 			return err
 		case len(try.Broken) == 0:
-			best = try
-		case len(group) > 1:
+			best, left = try, less
+		default:
 			groups = append(groups, halves(group)...)
 		}
 	}
@@ -52,21 +59,49 @@ func (a *Answer) leaveOut(anew func(model.Input) (model.Plan, error)) error {
 	return nil
 }
 
-// classes are those of all pods but DaemonSets', sorted.
-func classes(s *model.Snapshot) []model.ClassID {
-	var out []model.ClassID
-	for i := range s.PodClasses {
-		if !s.PodClasses[i].Daemon {
-			out = append(out, s.PodClasses[i].ID)
+// leave takes parts out of the question, and says so in the answer.
+func (a *Answer) leave(out []part, why string) {
+	s := &a.Input.Snapshot
+	s.NodePools, s.PodClasses = slices.Clone(s.NodePools), slices.Clone(s.PodClasses)
+	for i := range s.NodePools {
+		if p := &s.NodePools[i]; slices.Contains(out, part{pool: p.Name}) {
+			a.LeftPools = append(a.LeftPools, p.Name)
+			if p.NotReady.OK() {
+				p.NotReady = model.Reason{
+					Code: model.CodeNodePoolInvalid, Subject: "nodepool/" + string(p.Name), Message: "the planner fails on it " + remedy + ": " + why,
+				}
+			}
 		}
 	}
-	slices.Sort(out)
-	return out
+	for i := range s.PodClasses {
+		if c := &s.PodClasses[i]; slices.Contains(out, part{class: c.ID}) {
+			a.LeftOut = append(a.LeftOut, c.ID)
+			if c.Unsupported == "" {
+				c.Unsupported = "the planner fails on pods like it " + remedy + ": " + why
+			}
+		}
+	}
 }
 
-func halves(group []model.ClassID) [][]model.ClassID {
+// parts are all pools, and then the classes of all pods but DaemonSets'; both sorted.
+func parts(s *model.Snapshot) []part {
+	var pools, classes []part
+	for i := range s.NodePools {
+		pools = append(pools, part{pool: s.NodePools[i].Name})
+	}
+	for i := range s.PodClasses {
+		if !s.PodClasses[i].Daemon {
+			classes = append(classes, part{class: s.PodClasses[i].ID})
+		}
+	}
+	slices.SortFunc(pools, func(a, b part) int { return cmp.Compare(a.pool, b.pool) })
+	slices.SortFunc(classes, func(a, b part) int { return cmp.Compare(a.class, b.class) })
+	return append(pools, classes...)
+}
+
+func halves(group []part) [][]part {
 	if len(group) < 2 {
 		return nil
 	}
-	return [][]model.ClassID{group[:len(group)/2], group[len(group)/2:]}
+	return [][]part{group[:len(group)/2], group[len(group)/2:]}
 }

@@ -52,6 +52,26 @@ func TestThePodsThatThePlannerFailsOnAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestWhereItTakesAPoolAndAClassTheClassIsLeftOut has three pools, and a panic about a class on one of them: the pool is for others to use.
+// A pool that fails by itself is left out.
+func TestWhereItTakesAPoolAndAClassTheClassIsLeftOut(t *testing.T) {
+	in := input()
+	in.Snapshot.NodePools = []model.NodePool{{Name: "c"}, {Name: "b"}, {Name: "a"}}
+	in.Snapshot.PodClasses = []model.PodClass{{ID: "one"}, {ID: "two"}, {ID: "three"}}
+	for alone, want := range map[bool][2]string{false: {"[]", "[two]"}, true: {"[b]", "[]"}} {
+		decide := func(in model.Input) (model.Plan, error) {
+			if in.Snapshot.NodePools[1].NotReady.OK() && (alone || in.Snapshot.PodClasses[1].Unsupported == "") {
+				panic("no")
+			}
+			return emptyPlan(&in), nil
+		}
+		a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) { return decide(*in) }, decide)
+		if got := [2]string{fmt.Sprint(a.LeftPools), fmt.Sprint(a.LeftOut)}; err != nil || len(a.Broken) > 0 || got != want {
+			t.Errorf("%v: %v is broken, %v is left out, want %v", err, a.Broken, got, want)
+		}
+	}
+}
+
 func TestAPlannerThatAlwaysFailsEnds(t *testing.T) {
 	in := input()
 	in.Snapshot.PodClasses = []model.PodClass{{ID: "one"}, {ID: "two"}}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +15,9 @@ import (
 const mostKept = 10
 
 // keep writes an input down that the planner failed on, as a PlanRequest in the binary form, which `kerf plan -f` reads, and
-// says where. The name is the hash of the content, so that an input which fails again is kept once.
-func (s *Server) keep(in *model.Input) string {
-	if in == nil || s.cfg.FailedInputs == "" {
+// says where. The name is of its hash, so that an input which fails again is kept once.
+func (s *Server) keep(hash string, in *model.Input) string {
+	if s.cfg.FailedInputs == "" {
 		return ""
 	}
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(convert.Request(*in))
@@ -30,7 +29,7 @@ func (s *Server) keep(in *model.Input) string {
 		return "not: " + err.Error()
 	}
 	defer func() { _ = root.Close() }()
-	name := fmt.Sprintf("input-%.8x.binpb", sha256.Sum256(data))
+	name := fmt.Sprintf("input-%.16s.binpb", hash)
 	path := filepath.Join(s.cfg.FailedInputs, name)
 	if _, err := root.Stat(name); err == nil {
 		return path

@@ -187,13 +187,13 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error
 		defer noteStack(&stack)
 		return s.anew(ctx, in)
 	})
-	s.tell(ctx, q.revision, &a, stack)
+	failed := s.tell(ctx, q.revision, &a, stack)
 	if err != nil {
 		return nil, undecided(ctx, err)
 	}
 	if len(a.Broken) > 0 {
-		return nil, rpcerr.New(grpccodes.Internal, ReasonPlanInvalid, "plan %s for revision %d breaks %d rules and was thrown away: %s",
-			a.Plan.ID, a.Plan.Revision, len(a.Broken), verify.Join(a.Broken))
+		return nil, rpcerr.New(grpccodes.Internal, ReasonPlanInvalid, "the plan for input %s at revision %d breaks %d rules and was thrown away: %s",
+			failed, q.revision, len(a.Broken), verify.Join(a.Broken))
 	}
 	watch.lap("verify")
 	if err := ctx.Err(); err != nil {
@@ -215,12 +215,21 @@ func noteStack(stack *string) {
 }
 
 // tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, all
-// disruptions, or the pods that the planner fails on. It is a defect of the planner.
-func (s *Server) tell(ctx context.Context, revision uint64, a *safe.Answer, stack string) {
+// disruptions, or the pods and pools that the planner fails on. It is a defect of the planner. It returns the hash of the input that
+// it first failed on, which is kept; "" where there is none.
+func (s *Server) tell(ctx context.Context, revision uint64, a *safe.Answer, stack string) (failed string) {
+	if a.Failed == nil {
+		return ""
+	}
+	failed, err := plan.Hash(a.Failed)
+	if err != nil {
+		failed = "unknown: " + err.Error()
+	}
+	kept := s.keep(failed, a.Failed)
 	s.metrics.Add(metrics.PlanThrown, float64(len(a.Thrown)))
-	if stack != "" || a.Failed != nil {
+	if stack != "" || len(a.LeftOut)+len(a.LeftPools)+len(a.Broken) > 0 {
 		s.cfg.Log.ErrorContext(ctx, "the planner failed: what it was asked is kept where the config names a folder, and the pods in question stay pending",
-			"revision", revision, "classes", a.LeftOut, telemetry.KeyStack, stack, "kept", s.keep(a.Failed))
+			"revision", revision, "input", failed, "kept", kept, "classes", a.LeftOut, "pools", a.LeftPools, telemetry.KeyStack, stack)
 	}
 	for _, t := range a.Thrown {
 		excluded := make([]string, len(t.Excluded))
@@ -231,8 +240,9 @@ func (s *Server) tell(ctx context.Context, revision uint64, a *safe.Answer, stac
 		trace.SpanFromContext(ctx).AddEvent(spans.ThrownAway, trace.WithAttributes(
 			spans.Message.String(broken), spans.Excluded.StringSlice(excluded)))
 		s.cfg.Log.WarnContext(ctx, "a plan broke rules and is made again without some of its disruptions, or without all",
-			"revision", revision, "broken", broken, "excluded", excluded)
+			"revision", revision, "input", failed, "kept", kept, "broken", broken, "excluded", excluded)
 	}
+	return failed
 }
 
 // undecided says why there is no plan: no one waits for it any more, or the request is at fault.
