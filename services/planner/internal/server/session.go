@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
-	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -110,26 +110,25 @@ func (s *Server) known(ctx context.Context, st *state, d *plannerpb.Decide) ques
 // partBytes is how large a part of a plan may grow: half of what a message may have.
 const partBytes = maxMessageBytes / 2
 
-// split cuts a plan into parts: the header fields in the first, the lists' entries in order.
+// split cuts a plan into parts: all that is no list in the first, the lists' entries in order.
 func split(p *plannerpb.Plan, most int) ([]*plannerpb.Plan, error) {
-	head := &plannerpb.Plan{
-		Id: p.GetId(), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(), InputHash: p.GetInputHash(),
-		Now: p.GetNow(), CostBeforeMicroUsdPerHour: p.GetCostBeforeMicroUsdPerHour(),
-		CostAfterMicroUsdPerHour: p.GetCostAfterMicroUsdPerHour(), LowerBound: p.GetLowerBound(), Timings: p.GetTimings(),
-		DisruptionSummary: p.GetDisruptionSummary(), ReconsiderTime: p.GetReconsiderTime(),
-		Traceparent: p.GetTraceparent(),
+	head, whole := &plannerpb.Plan{}, p.ProtoReflect()
+	var lists []protoreflect.FieldDescriptor
+	for fields, i := whole.Descriptor().Fields(), 0; i < fields.Len(); i++ {
+		switch f := fields.Get(i); {
+		case f.IsList():
+			lists = append(lists, f)
+		case whole.Has(f):
+			head.ProtoReflect().Set(f, whole.Get(f))
+		}
 	}
 	c := &cutter{most: most, part: head, size: proto.Size(head)}
-	err := errors.Join(
-		cut(c, p.GetNodeClaims(), func(to *plannerpb.Plan) *[]*plannerpb.NodeClaim { return &to.NodeClaims }),
-		cut(c, p.GetDisruptions(), func(to *plannerpb.Plan) *[]*plannerpb.Disruption { return &to.Disruptions }),
-		cut(c, p.GetPlacements(), func(to *plannerpb.Plan) *[]*plannerpb.Placement { return &to.Placements }),
-		cut(c, p.GetPending(), func(to *plannerpb.Plan) *[]*plannerpb.PendingPod { return &to.Pending }),
-		cut(c, p.GetNodes(), func(to *plannerpb.Plan) *[]*plannerpb.NodeVerdict { return &to.Nodes }),
-		cut(c, p.GetProblems(), func(to *plannerpb.Plan) *[]*clusterpb.Reason { return &to.Problems }),
-		cut(c, p.GetObjects(), func(to *plannerpb.Plan) *[]*plannerpb.ObjectState { return &to.Objects }),
-	)
-	return append(c.done, c.part), err
+	for _, f := range lists {
+		if err := c.cut(f, whole.Get(f).List()); err != nil {
+			return nil, err
+		}
+	}
+	return append(c.done, c.part), nil
 }
 
 // cutter fills one part after another.
@@ -143,9 +142,10 @@ type cutter struct {
 // entryBytes is what an entry of a list takes beside itself, at most.
 const entryBytes = 8
 
-func cut[T proto.Message](c *cutter, entries []T, list func(*plannerpb.Plan) *[]T) error {
-	for _, e := range entries {
-		n := proto.Size(e) + entryBytes
+func (c *cutter) cut(f protoreflect.FieldDescriptor, entries protoreflect.List) error {
+	for i := range entries.Len() {
+		e := entries.Get(i)
+		n := proto.Size(e.Message().Interface()) + entryBytes
 		if n > maxMessageBytes-entryBytes {
 			return rpcerr.New(codes.ResourceExhausted, ReasonTooLarge, "an entry of the plan has %d bytes, more than a message may", n)
 		}
@@ -153,8 +153,7 @@ func cut[T proto.Message](c *cutter, entries []T, list func(*plannerpb.Plan) *[]
 			c.done = append(c.done, c.part)
 			c.part, c.size = &plannerpb.Plan{}, 0
 		}
-		to := list(c.part)
-		*to = append(*to, e)
+		c.part.ProtoReflect().Mutable(f).List().Append(e)
 		c.size += n
 	}
 	return nil
