@@ -23,6 +23,8 @@ const (
 	maxSetPods = 1000
 	// minSetNodes is the size down to which a set that a rule forbids is halved; what is left goes singly.
 	minSetNodes = 6
+	// mostFew is of how many nodes all sets are tried.
+	mostFew = 6
 )
 
 // Result is what the search found beside the decisions, which the draft has.
@@ -175,8 +177,8 @@ func nodeBudget(dr *draft.Draft, host int) model.Reason {
 }
 
 // search tries hosts: first the nodes that are best removed go in sets, for new nodes that are bought together; then each
-// that is left goes if its pods fit on those that are kept; in the end every node that is still there is tried by itself,
-// with all others as destinations.
+// that is left goes if its pods fit on those that are kept; then every node that is still there is tried by itself,
+// with all others as destinations, and where these are few, in all sets.
 func (t *trials) search(open []int) {
 	each := int64(len(open)) // these many are kept for trying every node by itself
 	for _, h := range t.best {
@@ -190,6 +192,7 @@ func (t *trials) search(open []int) {
 	t.left += each
 	clear(t.leaving)
 	t.singles(open)
+	t.few(open)
 }
 
 // candidates are the hosts that may be removed for money, as far as the checks of each by itself go.

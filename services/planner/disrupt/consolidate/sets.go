@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -114,4 +115,34 @@ func (t *trials) replacesItself(parts []draft.Decision) []int {
 		}
 	}
 	return out
+}
+
+// few tries all sets of a few nodes, of which some cost more than their pods are worth. What pods are worth is what they would cost
+// among many others: of so few it says little about which go together.
+func (t *trials) few(hosts []int) {
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return t.v.Removed(h) || !t.mayGo(h).OK() })
+	if len(hosts) > mostFew {
+		return
+	}
+	t.lastSet = true
+	for members := range 1 << len(hosts) {
+		var set []int
+		wastes := false
+		for i, h := range hosts {
+			if members&(1<<i) != 0 && !t.v.Removed(h) {
+				set, wastes = append(set, h), wastes || t.appraisal.Waste[h] > 0
+			}
+		}
+		if set, _ = t.nextSet(set); len(set) != bits.OnesCount(uint(members)) || len(set) < 2 || !wastes {
+			continue
+		}
+		if !t.try() {
+			return
+		}
+		for _, h := range set {
+			t.leaving[h] = true
+		}
+		t.together(set)
+		clear(t.leaving)
+	}
 }
