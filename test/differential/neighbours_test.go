@@ -38,7 +38,7 @@ func TestNeighboursAreTheSchedulers(t *testing.T) {
 			bound = append(bound, p)
 		}
 		o := kube.NewObjects(&model.Input{Snapshot: model.Snapshot{Namespaces: []model.Namespace{{Name: "a"}, {Name: "b"}}}})
-		if err := s.Reset(o, nodes, bound); err != nil {
+		if err := s.Reset(o, ofNodes(nodes), ofPods(bound)); err != nil {
 			t.Fatal(err)
 		}
 		around := neighbours.New(nodes, func(yield func(*corev1.Pod, string) bool) {
@@ -53,7 +53,7 @@ func TestNeighboursAreTheSchedulers(t *testing.T) {
 			compare(t, seed, s, around, p, nodes, answers)
 			to := nodes[d.r.IntN(len(nodes))].Name // the next one finds it there
 			around.Add(p, to)
-			if err := s.Bind(p, to); err != nil {
+			if _, err := s.Bind(&kube.Pod{Pod: p}, to); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,21 +70,37 @@ func compare(t *testing.T, seed uint64, s *kube.Scheduler, around *neighbours.Cl
 	if !decidable {
 		t.Fatalf("seed %d: pod %s is not decidable", seed, p.Name)
 	}
-	verdict, err := s.Schedule(p)
+	verdict, err := s.Schedule(&kube.Pod{Pod: p})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range nodes {
 		want := slices.Contains(verdict.Nodes, n.Name)
-		plugin := verdict.Refusals[n.Name].Plugin
+		plugin := verdict.Refusal(n.Name).Plugin
 		if !want && plugin != "PodTopologySpread" && plugin != "InterPodAffinity" {
 			continue // refused for what the node is
 		}
 		answers[want]++
 		if got := around.Allows(rules, n.Name); got != want {
-			t.Errorf("seed %d, pod %s on %s: allowed %v, want %v (%s)", seed, p.Name, n.Name, got, want, verdict.Refusals[n.Name])
+			t.Errorf("seed %d, pod %s on %s: allowed %v, want %v (%s)", seed, p.Name, n.Name, got, want, verdict.Refusal(n.Name))
 		}
 	}
+}
+
+func ofNodes(all []*corev1.Node) []*kube.Node {
+	var out []*kube.Node
+	for _, n := range all {
+		out = append(out, &kube.Node{Node: n})
+	}
+	return out
+}
+
+func ofPods(all []*corev1.Pod) []*kube.Pod {
+	var out []*kube.Pod
+	for _, p := range all {
+		out = append(out, &kube.Pod{Pod: p})
+	}
+	return out
 }
 
 // drawer draws few different labels, so that rules meet pods.

@@ -11,11 +11,7 @@ import (
 // NodeLabels are those that a pool's node gets, less its host name and the labels that the pool leaves open: what the
 // actuator sets, what the cloud provider and the kubelet add, and what the EBS driver adds.
 func NodeLabels(pool *model.NodePool, typeLabels model.Labels, zone string, ct model.CapacityType) model.Labels {
-	ls := slices.Clone(pool.Labels)
-	for _, l := range typeLabels {
-		ls = With(ls, l.Key, l.Value)
-	}
-	for _, l := range []model.Label{
+	return Over(Over(pool.Labels, typeLabels), model.Labels{
 		{Key: labels.Zone, Value: zone},
 		{Key: keyEBSZone, Value: zone},
 		{Key: labels.Region, Value: zone[:len(zone)-1]},
@@ -24,16 +20,23 @@ func NodeLabels(pool *model.NodePool, typeLabels model.Labels, zone string, ct m
 		{Key: labels.NodeClass, Value: string(pool.NodeClass)},
 		{Key: labels.Registered, Value: "true"},
 		{Key: labels.Initialized, Value: "true"},
-	} {
-		ls = With(ls, l.Key, l.Value)
-	}
-	return ls
+	})
 }
 
 // With is the labels with one more, or with another value; sorted. The labels given are not changed.
 func With(ls model.Labels, key, value string) model.Labels {
-	out := slices.DeleteFunc(slices.Clone(ls), func(l model.Label) bool { return l.Key == key })
-	out = append(out, model.Label{Key: key, Value: value})
+	return Over(ls, model.Labels{{Key: key, Value: value}})
+}
+
+// Over is the labels with some more, which win; sorted. The labels given are not changed.
+func Over(ls, more model.Labels) model.Labels {
+	out := make(model.Labels, 0, len(ls)+len(more))
+	for _, l := range ls {
+		if _, wins := more.Get(l.Key); !wins {
+			out = append(out, l)
+		}
+	}
+	out = append(out, more...)
 	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }

@@ -104,13 +104,14 @@ type trial struct {
 	pods    map[model.PodID]*model.Pod
 	order   []model.Placement
 	said    map[string]bool
+	made    made
 }
 
 // Try plans for a case and holds the plan against the scheduler. An error is a defect of the test, not of the plan.
 func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 	t := &trial{
 		c: c, s: s, objects: kube.NewObjects(&c.Input), said: make(map[string]bool),
-		classes: make(map[model.ClassID]*model.PodClass), pods: make(map[model.PodID]*model.Pod),
+		classes: make(map[model.ClassID]*model.PodClass), pods: make(map[model.PodID]*model.Pod), made: nothing(),
 	}
 	for i := range c.Input.Snapshot.PodClasses {
 		t.classes[c.Input.Snapshot.PodClasses[i].ID] = &c.Input.Snapshot.PodClasses[i]
@@ -191,25 +192,24 @@ func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 		return err
 	}
 	for _, p := range t.order {
-		pod := t.again(p.Pod)
+		pod, target := t.again(p.Pod), w.target(p)
 		if pod == nil {
 			t.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan places a pod that there is not"})
 			continue
 		}
-		object, target := kube.Pod(pod, t.classes[pod.Class]), w.target(p)
 		if !w.has(target) {
 			t.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: "no such node", Detail: target + " is not there, or on its way out"})
 			continue
 		}
-		v, err := t.s.Schedule(object, target)
+		v, err := t.s.Schedule(pod, target)
 		if err != nil {
 			return err
 		}
 		if len(v.Nodes) == 0 {
-			r := v.Refusals[target]
+			r := v.Refusal(target)
 			t.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: r.Plugin, Detail: fmt.Sprintf("on %s: %s", w.describe(target), r.Message)})
 		}
-		if err := w.bind(object, target); err != nil {
+		if err := w.bind(pod, target); err != nil {
 			return err
 		}
 	}
@@ -233,8 +233,7 @@ func (t *trial) free(number int) error {
 		if pod == nil || !w.has(w.target(p)) {
 			continue
 		}
-		object := kube.Pod(pod, t.classes[pod.Class])
-		v, err := t.s.Schedule(object)
+		v, err := t.s.Schedule(pod)
 		if err != nil {
 			return err
 		}
@@ -243,11 +242,11 @@ func (t *trial) free(number int) error {
 			t.Misses++
 			continue
 		}
-		node, err := t.s.Best(object, v, r)
+		node, err := t.s.Best(pod, v, r)
 		if err != nil {
 			return err
 		}
-		if err := w.bind(object, node); err != nil {
+		if err := w.bind(pod, node); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
@@ -42,7 +40,7 @@ func (w *world) linger() {
 		if w.leaving(&n) && w.lingers(n.Name) {
 			n.Unschedulable = true
 			n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
-			w.nodes = append(w.nodes, kube.Node(&n))
+			w.nodes = append(w.nodes, kube.NewNode(&n))
 		}
 	}
 }
@@ -110,8 +108,8 @@ func (w *world) remove() error {
 	if len(going) == 0 {
 		return nil
 	}
-	w.nodes = slices.DeleteFunc(w.nodes, func(n *corev1.Node) bool { return going[n.Name] })
-	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool {
+	w.nodes = slices.DeleteFunc(w.nodes, func(n *kube.Node) bool { return going[n.Name] })
+	w.pods = slices.DeleteFunc(w.pods, func(p *kube.Pod) bool {
 		if going[p.Spec.NodeName] {
 			w.objects.Free(p)
 		}
@@ -154,46 +152,34 @@ func (w *world) comeBack(left []model.Placement) (stuck []model.Placement, refus
 		before, refused = len(left), nil
 		var rest []model.Placement
 		for _, p := range left {
-			pod := w.again(p.Pod)
+			pod, target := w.again(p.Pod), w.target(p)
 			if pod == nil {
 				w.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan moves a pod that there is not"})
 				continue
 			}
-			object, target := kube.Pod(pod, w.classes[pod.Class]), w.target(p)
 			if !w.has(target) {
 				w.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: "no such node", Detail: "moved to " + target + ", which is not there"})
 				continue
 			}
-			v, err := w.s.Schedule(object, target)
+			v, err := w.s.Schedule(pod, target)
 			if err != nil {
 				return nil, nil, err
 			}
 			if len(v.Nodes) == 0 {
-				r := v.Refusals[target]
+				r := v.Refusal(target)
 				rest = append(rest, p)
 				refused = append(refused, Failure{
 					Kind: Misfit, Pod: p.Pod, Rule: r.Plugin, Detail: fmt.Sprintf("moved to %s: %s", w.describe(target), r.Message),
 				})
 				continue
 			}
-			if err := w.bind(object, target); err != nil {
+			if err := w.bind(pod, target); err != nil {
 				return nil, nil, err
 			}
 		}
 		left = rest
 	}
 	return left, refused, nil
-}
-
-// again is a pod of the case, as if it had just been made again.
-func (t *trial) again(id model.PodID) *model.Pod {
-	pod := t.pods[id]
-	if pod == nil {
-		return t.virtual(id)
-	}
-	again := *pod
-	again.Node, again.Terminating = "", false
-	return &again
 }
 
 // virtual is one of the pods that a buffer keeps capacity for; nil where it is none.

@@ -26,8 +26,8 @@ type world struct {
 	objects *kube.Objects
 	// late says whether a DaemonSet's pod that is still to start on the i-th node, which has joined, is there in this draw.
 	late  func(i int) bool
-	nodes []*corev1.Node
-	pods  []*corev1.Pod
+	nodes []*kube.Node
+	pods  []*kube.Pod
 	// launched says what each claim's node was launched as.
 	launched map[string]model.RankedOffering
 	// offerings is how many offerings each claim lists.
@@ -62,7 +62,7 @@ func (t *trial) world(number int, forced map[string]int) *world {
 		if t.leaving(&s.Nodes[i]) {
 			continue
 		}
-		w.nodes = append(w.nodes, kube.Node(&s.Nodes[i]))
+		w.nodes = append(w.nodes, t.joined(&s.Nodes[i]))
 	}
 	w.joined = len(w.nodes)
 	for i := range s.Claims {
@@ -149,17 +149,16 @@ func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
 }
 
 // newNode is the node that an offering makes, once it is ready. Labels that follow from the offering win over own.
-func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *corev1.Node {
-	it := t.instanceType(o.InstanceType)
-	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: it.Allocatable}
-	n.Allocatable, n.VolumeLimits = t.overlaid(it, o), t.attachLimits(it.Name)
-	n.Devices = devices(pool, o.InstanceType)
-	n.Labels = own
-	for _, l := range gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType) {
-		n.Labels = gen.With(n.Labels, l.Key, l.Value)
-	}
-	n.Labels = gen.With(n.Labels, labels.Hostname, name)
-	return kube.Node(&n)
+func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *kube.Node {
+	key := fmt.Sprintf("%s of %s: %s/%s/%s %v", name, pool.Name, o.InstanceType, o.Zone, o.CapacityType, own)
+	return once(t.made.nodes, key, func() *kube.Node {
+		it := t.instanceType(o.InstanceType)
+		n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: t.overlaid(it, o), VolumeLimits: t.attachLimits(it.Name)}
+		n.Devices = devices(pool, o.InstanceType)
+		n.Labels = gen.Over(own, gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType))
+		n.Labels = gen.With(n.Labels, labels.Hostname, name)
+		return kube.NewNode(&n)
+	})
 }
 
 // reset hands the cluster to the scheduler: the nodes, the pods that are bound, and on each new node the DaemonSets' pods,
@@ -169,9 +168,9 @@ func (w *world) reset() error {
 	w.linger()
 	for i := range w.c.Input.Snapshot.Pods {
 		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" && w.stays(p) {
-			w.pods = append(w.pods, kube.Pod(p, w.classes[p.Class]))
+			w.pods = append(w.pods, w.running(p))
 		} else if p.Node != "" {
-			w.objects.Free(kube.Pod(p, w.classes[p.Class]))
+			w.objects.Free(w.running(p))
 		}
 	}
 	for i, n := range w.nodes {
@@ -185,18 +184,21 @@ func (w *world) reset() error {
 }
 
 // daemons are the pods that DaemonSets will still start on a node: where it has capacity for them or not, they are ahead.
-func (w *world) daemons(n *corev1.Node) []*corev1.Pod {
-	var out []*corev1.Pod
-	for _, d := range w.c.Input.Snapshot.DaemonSets {
-		class := w.classes[d.Class]
-		runs := slices.ContainsFunc(w.c.Input.Snapshot.Pods, func(p model.Pod) bool {
+func (t *trial) daemons(n *kube.Node) []*kube.Pod {
+	if made, is := t.made.daemons[n]; is {
+		return made
+	}
+	var out []*kube.Pod
+	for _, d := range t.c.Input.Snapshot.DaemonSets {
+		class := t.classes[d.Class]
+		runs := slices.ContainsFunc(t.c.Input.Snapshot.Pods, func(p model.Pod) bool {
 			return p.Class == d.Class && string(p.Node) == n.Name
 		})
 		if class == nil || runs {
 			continue
 		}
 		id := class.Namespace + "/" + string(d.Class) + "-" + n.Name
-		pod := kube.Pod(&model.Pod{ID: model.PodID(id), Class: d.Class, Node: model.NodeName(n.Name)}, class)
+		pod := kube.NewPod(&model.Pod{ID: model.PodID(id), Class: d.Class, Node: model.NodeName(n.Name)}, class)
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
 			Key: "node.kubernetes.io/unschedulable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
 		})
@@ -204,47 +206,44 @@ func (w *world) daemons(n *corev1.Node) []*corev1.Pod {
 			out = append(out, pod)
 		}
 	}
+	t.made.daemons[n] = out
 	return out
 }
 
 // admits is the DaemonSet controller's rule.
-func admits(pod *corev1.Pod, n *corev1.Node) bool {
-	fits, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(n)
+func admits(pod *kube.Pod, n *kube.Node) bool {
+	fits, err := nodeaffinity.GetRequiredNodeAffinity(pod.Pod).Match(n.Node)
 	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, pod.Spec.Tolerations, func(t *corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == corev1.TaintEffectNoSchedule
 	}, false)
 	return err == nil && fits && !untolerated
 }
 
-func (w *world) bind(pod *corev1.Pod, node string) error {
+func (w *world) bind(pod *kube.Pod, node string) error {
 	if v := w.virtual(model.PodID(pod.UID)); v != nil {
 		return w.keep(w.classes[v.Class].Requests, node)
 	}
-	bound := pod.DeepCopy()
-	bound.Spec.NodeName = node
+	bound, err := w.s.Bind(pod, node)
+	if err != nil {
+		return err
+	}
 	w.pods = append(w.pods, bound)
-	return w.s.Bind(pod, node)
+	return nil
 }
 
 // keep takes from a node what a buffer keeps there. No pod is there that other pods' rules could count.
 func (w *world) keep(requests model.Amounts, node string) error {
-	i := slices.IndexFunc(w.nodes, func(n *corev1.Node) bool { return n.Name == node })
+	i := slices.IndexFunc(w.nodes, func(n *kube.Node) bool { return n.Name == node })
 	if i < 0 {
 		return fmt.Errorf("capacity is kept on %s, which is no node", node)
 	}
-	n := w.nodes[i].DeepCopy()
-	for name, q := range kube.Resources(requests) {
-		left := n.Status.Allocatable[name]
-		left.Sub(q)
-		n.Status.Allocatable[name] = left
-	}
-	w.nodes[i] = n
-	return w.s.Reset(w.objects, w.nodes, w.pods)
+	w.nodes[i] = w.nodes[i].Less(kube.Resources(requests))
+	return w.s.Change(w.nodes[i])
 }
 
 // has says whether a node is there.
 func (w *world) has(name string) bool {
-	return slices.ContainsFunc(w.nodes, func(n *corev1.Node) bool { return n.Name == name })
+	return slices.ContainsFunc(w.nodes, func(n *kube.Node) bool { return n.Name == name })
 }
 
 func (w *world) target(p model.Placement) string {

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,31 +17,14 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/gen"
 )
 
-// devicesOf is the annotation by which a node carries the devices that a driver publishes for it: what Kubernetes keeps in
-// ResourceSlices, which Reset makes from it.
-const devicesOf = "devices.differential"
-
-// publish notes a node's devices at the node.
-func publish(n *corev1.Node, list []model.NodeDevice) {
+// published is what a driver publishes for a node; nil where that is nothing.
+func published(node string, list []model.NodeDevice) *resourceapi.ResourceSlice {
 	if len(list) == 0 {
-		return
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic(fmt.Sprintf("a device is plain data: %v", err))
-	}
-	metav1.SetMetaDataAnnotation(&n.ObjectMeta, devicesOf, string(text))
-}
-
-// slice is what a driver publishes for a node; nil where that is nothing.
-func slice(n *corev1.Node) *resourceapi.ResourceSlice {
-	var list []model.NodeDevice
-	if text := n.Annotations[devicesOf]; text == "" || json.Unmarshal([]byte(text), &list) != nil {
 		return nil
 	}
-	out := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+	out := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}}
 	out.Spec = resourceapi.ResourceSliceSpec{
-		Driver: gen.DeviceDriver, Pool: resourceapi.ResourcePool{Name: n.Name, Generation: 1, ResourceSliceCount: 1}, NodeName: &n.Name,
+		Driver: gen.DeviceDriver, Pool: resourceapi.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}, NodeName: &node,
 	}
 	for _, d := range list {
 		x := resourceapi.Device{Name: d.Name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
@@ -135,7 +117,7 @@ func (o *Objects) Fork() *Objects {
 }
 
 // Free takes the devices of a pod back, which is made again.
-func (o *Objects) Free(pod *corev1.Pod) {
+func (o *Objects) Free(pod *Pod) {
 	for _, x := range pod.Spec.ResourceClaims {
 		uid := types.UID(pod.Namespace + "/" + *x.ResourceClaimName)
 		claim := o.DeviceClaims[uid].DeepCopy()
@@ -144,27 +126,35 @@ func (o *Objects) Free(pod *corev1.Pod) {
 	}
 }
 
+// cached is a claim that the scheduler has, and the one that it was made from: a claim that changes is another object.
+type cached struct{ claim, from *resourceapi.ResourceClaim }
+
 // claimed hands the claims to the scheduler in the place of those that it knew. It goes by their versions.
 func (s *Scheduler) claimed(all map[types.UID]*resourceapi.ResourceClaim) {
-	for _, c := range s.claims {
-		assumecache.DeleteTestObject(s.claimCache, c)
+	for _, uid := range slices.Sorted(maps.Keys(s.claims)) {
+		if s.claims[uid].from != all[uid] {
+			assumecache.DeleteTestObject(s.claimCache, s.claims[uid].claim)
+			delete(s.claims, uid)
+		}
 	}
-	s.claims = nil
 	for _, uid := range slices.Sorted(maps.Keys(all)) {
+		if s.claims[uid].from != nil {
+			continue
+		}
 		s.version++
 		c := all[uid].DeepCopy()
 		c.ResourceVersion = strconv.Itoa(s.version)
 		assumecache.AddTestObject(s.claimCache, c)
-		s.claims = append(s.claims, c)
+		s.claims[uid] = cached{claim: c, from: all[uid]}
 	}
 }
 
 // allocate gives a pod the devices that the scheduler found for it when it was asked last; none where it found no way.
-func (s *Scheduler) allocate(pod *corev1.Pod, node string) error {
+func (s *Scheduler) allocate(pod *Pod, node string) error {
 	if len(pod.Spec.ResourceClaims) == 0 || s.asked != pod.UID || !slices.Contains(s.last.Nodes, node) {
 		return nil
 	}
-	if status := s.framework.RunReservePluginsReserve(s.ctx, s.last.state, pod, node); !status.IsSuccess() {
+	if status := s.framework.RunReservePluginsReserve(s.ctx, s.last.state, pod.Pod, node); !status.IsSuccess() {
 		return fmt.Errorf("reserve %s on %s: %w", pod.Name, node, status.AsError())
 	}
 	tracker := s.dra.ResourceClaims()
@@ -177,7 +167,7 @@ func (s *Scheduler) allocate(pod *corev1.Pod, node string) error {
 		}
 	}
 	// What was reserved is kept by objects, which belong to one world; the plugins' own memory would outlive it.
-	s.framework.RunReservePluginsUnreserve(s.ctx, s.last.state, pod, node)
+	s.framework.RunReservePluginsUnreserve(s.ctx, s.last.state, pod.Pod, node)
 	s.claimed(s.objects.DeviceClaims)
 	return nil
 }

@@ -19,16 +19,21 @@ import (
 
 // Objects are what plugins look up beside pods and nodes.
 type Objects struct {
-	Namespaces, Volumes, Claims, Classes, ReplicaSets []any
+	*lookups
 	// DeviceClaims are the claims of pods, by namespace and name.
 	DeviceClaims map[types.UID]*resourceapi.ResourceClaim
+}
+
+// lookups are the objects that no world changes.
+type lookups struct {
+	Namespaces, Volumes, Claims, Classes, ReplicaSets []any
 	// Defaults are the scheduler's default spread constraints.
 	Defaults []corev1.TopologySpreadConstraint
 }
 
 // NewObjects collects the objects of an input.
 func NewObjects(in *model.Input) *Objects {
-	s, o := &in.Snapshot, &Objects{DeviceClaims: make(map[types.UID]*resourceapi.ResourceClaim)}
+	s, o := &in.Snapshot, &Objects{lookups: &lookups{}, DeviceClaims: make(map[types.UID]*resourceapi.ResourceClaim)}
 	for _, t := range in.Policy.DefaultSpread {
 		o.Defaults = append(o.Defaults, spread(t))
 	}
@@ -84,26 +89,16 @@ func (o *Objects) owner(c *model.PodClass) {
 	})
 }
 
-// attachLimits begins the annotations by which a node carries how many volumes a driver can attach to it: what Kubernetes
-// keeps in a CSINode, which Reset makes from them.
-const attachLimits = "attach-limits.differential/"
-
-// csiNode says how many volumes a node can attach; nil for a node without limits, which has no drivers listed.
-func csiNode(n *corev1.Node) *storagev1.CSINode {
-	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
-	for key, value := range n.Annotations {
-		driver, is := strings.CutPrefix(key, attachLimits)
-		limit, err := strconv.ParseInt(value, 10, 32)
-		if !is || err != nil {
-			continue
-		}
-		count := int32(limit)
-		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
-			Name: driver, NodeID: n.Name, Allocatable: &storagev1.VolumeNodeResources{Count: &count},
-		})
-	}
-	if len(out.Spec.Drivers) == 0 {
+// attachLimits say how many volumes a node can attach; nil for a node without limits, which has no drivers listed.
+func attachLimits(node string, limits model.Amounts) *storagev1.CSINode {
+	if len(limits) == 0 {
 		return nil
+	}
+	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	for _, a := range limits {
+		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
+			Name: string(a.Resource), NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(a.Value))}, //nolint:gosec // few
+		})
 	}
 	return out
 }
@@ -166,19 +161,15 @@ func allIn(terms []model.NodeAffinityTerm) bool {
 	return true
 }
 
-// Node is a node as Kubernetes has it.
-func Node(n *model.Node) *corev1.Node {
+// NewNode is a node as Kubernetes has it.
+func NewNode(n *model.Node) *Node {
 	out := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name), Labels: labels(n.Labels), UID: types.UID(n.Name)}}
 	out.Spec.Unschedulable = n.Unschedulable
 	for _, t := range n.Taints {
 		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
-	publish(out, n.Devices)
-	for _, a := range n.VolumeLimits {
-		metav1.SetMetaDataAnnotation(&out.ObjectMeta, attachLimits+string(a.Resource), strconv.FormatInt(a.Value, 10))
-	}
 	out.Status.Allocatable, out.Status.Capacity = Resources(n.Allocatable), Resources(n.Allocatable)
-	return out
+	return &Node{Node: out, devices: published(out.Name, n.Devices), attach: attachLimits(out.Name, n.VolumeLimits)}
 }
 
 func labels(ls model.Labels) map[string]string {
@@ -202,9 +193,9 @@ func Resources(as model.Amounts) corev1.ResourceList {
 	return out
 }
 
-// Pod is a pod as Kubernetes has it. What containers it asks with, and how much is overhead, is not the planner's to
+// NewPod is a pod as Kubernetes has it. What containers it asks with, and how much is overhead, is not the planner's to
 // know, and differs from class to class.
-func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
+func NewPod(p *model.Pod, c *model.PodClass) *Pod {
 	namespace, name, _ := strings.Cut(string(p.ID), "/")
 	if c.Namespace != "" {
 		namespace = c.Namespace // the id of a buffer's pod begins with something else
@@ -246,7 +237,7 @@ func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
 	for _, t := range c.TopologySpread {
 		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, spread(t))
 	}
-	return out
+	return &Pod{Pod: out}
 }
 
 // split divides what a pod asks for among containers, an init container that is not larger, and overhead.

@@ -2,7 +2,8 @@
 // and default configuration, fed with Kubernetes objects that are made from the planner's nouns.
 //
 // Only the queue, the cache and the binding are left out: they do not decide where a pod may run. The scheduler is asked
-// one pod at a time, as schedulePod does (PreFilter, then Filter on each node), on a snapshot that the caller fills.
+// one pod at a time, as schedulePod does (PreFilter, then Filter on each node), in a cluster that the caller fills. Objects
+// are made once and shared by all worlds of a case; between two worlds only what differs is exchanged.
 // Start reading with Scheduler; objects.go makes the objects.
 package kube
 
@@ -11,11 +12,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -46,18 +45,15 @@ type Scheduler struct {
 	dra        fwk.SharedDRAManager
 	claimCache *assumecache.AssumeCache
 	// claims are those that the cache has, version the last that one of them has had.
-	claims  []*resourceapi.ResourceClaim
+	claims  map[types.UID]cached
 	version int
 	// objects are those of the last Reset, last what became of the pod that was asked for last.
-	objects  *Objects
-	asked    types.UID
-	last     Verdict
-	factory  informers.SharedInformerFactory
-	snapshot *shared
+	objects *Objects
+	asked   types.UID
+	last    Verdict
+	factory informers.SharedInformerFactory
+	cluster *cluster
 }
-
-// shared is the snapshot that plugins look at; Reset puts another in its place.
-type shared struct{ *internalcache.Snapshot }
 
 // New makes a scheduler with the default profile.
 func New(ctx context.Context) (*Scheduler, error) {
@@ -65,9 +61,18 @@ func New(ctx context.Context) (*Scheduler, error) {
 	client := fake.NewClientset()
 	s := &Scheduler{
 		ctx: ctx, client: client, factory: informers.NewSharedInformerFactory(client, 0),
-		frameworks: make(map[string]framework.Framework), snapshot: &shared{internalcache.NewEmptySnapshot()},
+		frameworks: make(map[string]framework.Framework), claims: make(map[types.UID]cached), objects: &Objects{},
 	}
-	// The informers are never started: Reset writes into their indexes, which is what the listers read.
+	// The informers are never started: what they would bring is written into their indexes, which is what the listers read.
+	resources := s.factory.Resource().V1()
+	s.cluster = &cluster{
+		Snapshot: internalcache.NewEmptySnapshot(),
+		slices:   resources.ResourceSlices().Informer().GetIndexer(),
+		attach:   s.factory.Storage().V1().CSINodes().Informer().GetIndexer(),
+	}
+	if err := resources.DeviceClasses().Informer().GetIndexer().Replace(deviceClasses(), ""); err != nil {
+		return nil, fmt.Errorf("device classes: %w", err)
+	}
 	var err error
 	if s.dra, err = s.devices(client); err != nil {
 		return nil, err
@@ -96,7 +101,7 @@ func (s *Scheduler) spreadByDefault(constraints []corev1.TopologySpreadConstrain
 	s.framework, err = runtime.NewFramework(s.ctx, plugins.NewInTreeRegistry(), &cfg.Profiles[0],
 		runtime.WithClientSet(s.client),
 		runtime.WithInformerFactory(s.factory),
-		runtime.WithSnapshotSharedLister(s.snapshot),
+		runtime.WithSnapshotSharedLister(s.cluster),
 		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(s.factory.Storage().V1().CSINodes().Lister())),
 		runtime.WithSharedDRAManager(s.dra),
 		runtime.WithParallelism(1),
@@ -121,21 +126,32 @@ func (s *Scheduler) devices(client kubernetes.Interface) (fwk.SharedDRAManager, 
 }
 
 // Reset makes the scheduler see these objects and nothing else. Pods must name their nodes.
-func (s *Scheduler) Reset(o *Objects, nodes []*corev1.Node, bound []*corev1.Pod) error {
+func (s *Scheduler) Reset(o *Objects, nodes []*Node, bound []*Pod) error {
+	if err := s.lookUp(o); err != nil {
+		return err
+	}
+	s.claimed(o.DeviceClaims)
+	if err := s.cluster.clear(); err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := s.cluster.add(n); err != nil {
+			return err
+		}
+	}
+	return s.cluster.run(bound...)
+}
+
+// lookUp hands plugins what they look up, unless they have it: it is the same in all worlds of a case.
+func (s *Scheduler) lookUp(o *Objects) error {
+	had := s.objects.lookups
+	if s.objects = o; had == o.lookups {
+		return nil
+	}
 	if err := s.spreadByDefault(o.Defaults); err != nil {
 		return err
 	}
-	s.objects = o
-	var csiNodes, published []any
-	for _, n := range nodes {
-		if x := slice(n); x != nil {
-			published = append(published, x)
-		}
-		if c := csiNode(n); c != nil {
-			csiNodes = append(csiNodes, c)
-		}
-	}
-	apps, core, storage := s.factory.Apps().V1(), s.factory.Core().V1(), s.factory.Storage().V1()
+	core := s.factory.Core().V1()
 	for _, fill := range []struct {
 		index   cache.Indexer
 		objects []any
@@ -143,43 +159,65 @@ func (s *Scheduler) Reset(o *Objects, nodes []*corev1.Node, bound []*corev1.Pod)
 		{core.Namespaces().Informer().GetIndexer(), o.Namespaces},
 		{core.PersistentVolumes().Informer().GetIndexer(), o.Volumes},
 		{core.PersistentVolumeClaims().Informer().GetIndexer(), o.Claims},
-		{storage.StorageClasses().Informer().GetIndexer(), o.Classes},
-		{storage.CSINodes().Informer().GetIndexer(), csiNodes},
-		{s.factory.Resource().V1().ResourceSlices().Informer().GetIndexer(), published},
-		{s.factory.Resource().V1().DeviceClasses().Informer().GetIndexer(), deviceClasses()},
-		{apps.ReplicaSets().Informer().GetIndexer(), o.ReplicaSets},
+		{s.factory.Storage().V1().StorageClasses().Informer().GetIndexer(), o.Classes},
+		{s.factory.Apps().V1().ReplicaSets().Informer().GetIndexer(), o.ReplicaSets},
 	} {
 		if err := fill.index.Replace(fill.objects, ""); err != nil {
 			return fmt.Errorf("fill an index: %w", err)
 		}
 	}
-	s.claimed(o.DeviceClaims)
-	s.snapshot.Snapshot = internalcache.NewSnapshot(bound, nodes)
 	return nil
 }
 
-// Bind puts a pod onto a node, whether it may run there or not.
-func (s *Scheduler) Bind(pod *corev1.Pod, node string) error {
-	if err := s.allocate(pod, node); err != nil {
+// Add puts one more node in, with its pods.
+func (s *Scheduler) Add(n *Node, bound []*Pod) error {
+	if err := s.cluster.add(n); err != nil {
 		return err
 	}
-	pod = pod.DeepCopy()
-	pod.Spec.NodeName = node
-	info, err := framework.NewPodInfo(pod)
+	return s.cluster.run(bound...)
+}
+
+// Remove takes a node away, with its pods.
+func (s *Scheduler) Remove(n *Node) error { return s.cluster.remove(n) }
+
+// Change puts a node in the place of the one of its name, which has the same devices and limits. Its pods stay.
+func (s *Scheduler) Change(n *Node) error {
+	info, err := s.cluster.info(n.Name)
 	if err != nil {
-		return fmt.Errorf("pod %s: %w", pod.Name, err)
+		return err
 	}
-	return s.snapshot.AssumePod(info)
+	info.SetNode(n.Node)
+	return nil
+}
+
+// Bind puts a pod onto a node, whether it may run there or not, and returns it as it is there.
+func (s *Scheduler) Bind(pod *Pod, node string) (*Pod, error) {
+	if err := s.allocate(pod, node); err != nil {
+		return nil, err
+	}
+	bound, err := pod.on(node)
+	if err != nil {
+		return nil, err
+	}
+	return bound, s.cluster.run(bound)
 }
 
 // Verdict is the scheduler's answer for one pod.
 type Verdict struct {
 	// Nodes are those that the pod may run on, in the order of their names.
 	Nodes []string
-	// Refusals say for each other node which plugin refused it, and why.
-	Refusals map[string]Refusal
-	state    fwk.CycleState
-	infos    []fwk.NodeInfo
+	// refused say of each other node why.
+	refused map[string]*fwk.Status
+	state   fwk.CycleState
+	infos   []fwk.NodeInfo
+}
+
+// Refusal says which plugin refused a node, and why; nothing for a node that was not.
+func (v Verdict) Refusal(node string) Refusal {
+	if status := v.refused[node]; status != nil {
+		return Refusal{status.Plugin(), status.Message()}
+	}
+	return Refusal{}
 }
 
 // Refusal is a plugin's word on why a pod may not run.
@@ -189,18 +227,13 @@ type Refusal struct{ Plugin, Message string }
 func (r Refusal) String() string { return r.Plugin + ": " + r.Message }
 
 // Schedule asks where a pod may run; only names nodes of interest, none means all.
-func (s *Scheduler) Schedule(pod *corev1.Pod, only ...string) (Verdict, error) {
-	v := Verdict{Refusals: make(map[string]Refusal), state: framework.NewCycleState()}
-	nodes, err := s.snapshot.NodeInfos().List()
-	if err != nil {
-		return v, fmt.Errorf("list nodes: %w", err)
-	}
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
-	result, status, _ := s.framework.RunPreFilterPlugins(s.ctx, v.state, pod)
+func (s *Scheduler) Schedule(pod *Pod, only ...string) (Verdict, error) {
+	v := Verdict{refused: make(map[string]*fwk.Status), state: framework.NewCycleState()}
+	result, status, _ := s.framework.RunPreFilterPlugins(s.ctx, v.state, pod.Pod)
 	if !status.IsSuccess() && !status.IsRejected() {
 		return v, fmt.Errorf("prefilter of %s: %w", pod.Name, status.AsError())
 	}
-	for _, n := range nodes {
+	for _, n := range s.cluster.infos {
 		name := n.Node().Name
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue
@@ -211,7 +244,7 @@ func (s *Scheduler) Schedule(pod *corev1.Pod, only ...string) (Verdict, error) {
 		case !result.AllNodes() && !result.NodeNames.Has(name):
 			verdict = fwk.NewStatus(fwk.Unschedulable, "left out by PreFilter")
 		default:
-			verdict = s.framework.RunFilterPlugins(s.ctx, v.state, pod, n)
+			verdict = s.framework.RunFilterPlugins(s.ctx, v.state, pod.Pod, n)
 		}
 		if verdict.IsSuccess() {
 			v.Nodes, v.infos = append(v.Nodes, name), append(v.infos, n)
@@ -220,21 +253,21 @@ func (s *Scheduler) Schedule(pod *corev1.Pod, only ...string) (Verdict, error) {
 		if !verdict.IsRejected() {
 			return v, fmt.Errorf("filter of %s on %s: %w", pod.Name, name, verdict.AsError())
 		}
-		v.Refusals[name] = Refusal{verdict.Plugin(), verdict.Message()}
+		v.refused[name] = verdict
 	}
 	s.asked, s.last = pod.UID, v
 	return v, nil
 }
 
 // Best is the node that the scheduler likes best among those of a verdict, which must have some; ties are broken by r.
-func (s *Scheduler) Best(pod *corev1.Pod, v Verdict, r *rand.Rand) (string, error) {
+func (s *Scheduler) Best(pod *Pod, v Verdict, r *rand.Rand) (string, error) {
 	if len(v.Nodes) == 1 {
 		return v.Nodes[0], nil
 	}
-	if status := s.framework.RunPreScorePlugins(s.ctx, v.state, pod, v.infos); !status.IsSuccess() {
+	if status := s.framework.RunPreScorePlugins(s.ctx, v.state, pod.Pod, v.infos); !status.IsSuccess() {
 		return "", fmt.Errorf("prescore of %s: %w", pod.Name, status.AsError())
 	}
-	scores, status := s.framework.RunScorePlugins(s.ctx, v.state, pod, v.infos)
+	scores, status := s.framework.RunScorePlugins(s.ctx, v.state, pod.Pod, v.infos)
 	if !status.IsSuccess() {
 		return "", fmt.Errorf("score of %s: %w", pod.Name, status.AsError())
 	}

@@ -22,7 +22,7 @@ func TestWhatIsMadeSmallerIsACluster(t *testing.T) {
 		objects := func(c gen.Case) {
 			kube.NewObjects(&c.Input)
 			for i := range c.Input.Snapshot.Nodes {
-				kube.Node(&c.Input.Snapshot.Nodes[i])
+				kube.NewNode(&c.Input.Snapshot.Nodes[i])
 			}
 		}
 		least := shrink.Shrink(c, func(c gen.Case) bool { objects(c); return len(c.Input.Snapshot.Pods) > 0 }, tries)
