@@ -35,8 +35,11 @@ type config struct {
 	fresh string
 }
 
-// huntRound is how many seeds a hunt tries between two lines that say how it goes.
+// huntRound is how many seeds a hunt tries between two looks at the clock.
 const huntRound = 2000
+
+// progress is how many seeds are tried between two lines that say how it goes.
+const progress = 10_000
 
 // seedsOf is the first of the seeds that a commit is tried with: they were not chosen, and can be repeated.
 func seedsOf(commit string) (uint64, error) {
@@ -53,6 +56,9 @@ func seedsOf(commit string) (uint64, error) {
 
 // totals sum up many results.
 type totals struct {
+	began time.Time
+	from  uint64
+
 	seeds, placed, pending, unsupported, cautious, unjudged, misfits, missed, forbidden, violations, broken, misses, free int
 	removed                                                                                                               map[model.DisruptionReason]int
 	failing                                                                                                               []failing
@@ -84,12 +90,14 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 	if len(r.Failures) > 0 {
 		t.failing = append(t.failing, failing{c, r.Failures})
 	}
+	if t.seeds%progress == 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d seeds from %d on, %d failed\n", time.Since(t.began).Round(time.Second), t.seeds, t.from, len(t.failing))
+	}
 }
 
 // run tries the seeds and reports; it is false when a plan failed.
 func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
-	began := time.Now()
-	t := &totals{removed: make(map[model.DisruptionReason]int)}
+	t := &totals{began: time.Now(), from: cfg.from, removed: make(map[model.DisruptionReason]int)}
 	for round := cfg; ; round.from += uint64(round.seeds) {
 		if cfg.hunt > 0 {
 			round.seeds = huntRound
@@ -97,10 +105,9 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 		if err := tryAll(ctx, round, t); err != nil {
 			return false, err
 		}
-		if cfg.hunt == 0 || time.Since(began) > cfg.hunt {
+		if cfg.hunt == 0 || time.Since(t.began) > cfg.hunt {
 			break
 		}
-		fmt.Fprintf(os.Stderr, "%s: %d seeds from %d on, %d failed\n", time.Since(began).Round(time.Second), t.seeds, cfg.from, len(t.failing))
 	}
 	slices.SortFunc(t.failing, func(a, b failing) int { return cmp.Compare(a.c.Seed, b.c.Seed) })
 	for _, f := range t.failing {
@@ -114,7 +121,7 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	if cfg.hunt > 0 {
 		fmt.Fprintf(out, "-from %d -seeds %d tries the same again\n", cfg.from, t.seeds)
 	}
-	t.print(out, time.Since(began))
+	t.print(out, time.Since(t.began))
 	if cfg.fresh != "" {
 		again := fmt.Sprintf("make differential SEEDS=%d ARGS=\"-from %d\"", t.seeds, cfg.from)
 		if len(t.failing) == 0 {
