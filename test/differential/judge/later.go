@@ -40,7 +40,7 @@ func (w *world) linger() {
 		if w.leaving(&n) && w.lingers(n.Name) {
 			n.Unschedulable = true
 			n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
-			w.nodes = append(w.nodes, kube.NewNode(&n))
+			w.nodes = append(w.nodes, once(w.made.nodes, "leaving "+string(n.Name), func() *kube.Node { return kube.NewNode(&n) }))
 		}
 	}
 }

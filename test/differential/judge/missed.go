@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/kube"
@@ -52,8 +50,7 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 				found[name] = true
 			}
 		}
-		options := once(w.made.options, id, func() []option { return w.options(w.classes[id]) })
-		for _, o := range options {
+		for _, o := range w.options(w.classes[id]) {
 			if s.ways != nil && !s.ways[o.name] {
 				continue
 			}
@@ -76,96 +73,6 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 	return nil
 }
 
-<<<<<<< Updated upstream
-=======
-// confirm tries the ways that are left with each of the offerings of each claim: what it becomes may decide about ways that
-// lead elsewhere, too. And so may the pods of DaemonSets that are late on one node alone, or on all others.
-func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
-	if len(unplaced) == 0 {
-		return nil
-	}
-	claims := t.world(0, nil).offerings
-	maps.DeleteFunc(claims, func(_ string, n int) bool { return n < 2 })
-	for i := range len(t.c.Input.Snapshot.Nodes) + len(t.c.Input.Snapshot.Claims) + len(t.Plan.NodeClaims) {
-		for _, here := range []bool{true, false} {
-			w := t.world(0, nil)
-			w.late = func(at int) bool { return (at == i) == here }
-			if err := t.play(w, unplaced); err != nil {
-				return err
-			}
-			// A pod that nodes on their way out keep from being placed is planned for once they are gone.
-			w = t.world(0, nil)
-			w.late, w.lingers = func(at int) bool { return (at == i) == here }, true
-			if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
-				return err
-			}
-		}
-	}
-	names := slices.Sorted(maps.Keys(claims))
-	for _, forced := range combinations(names, claims) {
-		for number := range 2 {
-			if err := t.play(t.world(number, forced), unplaced); err != nil || len(unplaced) == 0 {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// examineOnly asks which ways are left once the planned pods are where they are planned, whether they may be there or not.
-func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) error {
-	if err := w.reset(); err != nil {
-		return err
-	}
-	for _, p := range t.order {
-		if pod := t.again(p.Pod); pod != nil && w.has(w.target(p)) {
-			if err := w.bind(pod, w.target(p)); err != nil {
-				return err
-			}
-		}
-	}
-	return w.examine(unplaced)
-}
-
-// mostCombinations is how many ways in which claims may be launched are all tried.
-const mostCombinations = 256
-
-// ways is in how many ways all claims may be launched, up to one more than are all tried.
-func (t *trial) ways() int { return waysOf(t.world(0, nil).offerings) }
-
-func waysOf(offerings map[string]int) int {
-	all := 1
-	for _, n := range offerings {
-		all = min(all*n, mostCombinations+1)
-	}
-	return all
-}
-
-// combinations are all ways in which claims may be launched, by the place of an offering in each claim's list; where that are
-// too many, those in which one claim is not what it lists first.
-func combinations(names []string, offerings map[string]int) []map[string]int {
-	all := waysOf(offerings)
-	var out []map[string]int
-	if all > mostCombinations {
-		for _, name := range names {
-			for i := range offerings[name] {
-				out = append(out, map[string]int{name: i})
-			}
-		}
-		return out
-	}
-	for number := range all {
-		forced := make(map[string]int)
-		for _, name := range names {
-			forced[name] = number % offerings[name]
-			number /= offerings[name]
-		}
-		out = append(out, forced)
-	}
-	return out
-}
-
->>>>>>> Stashed changes
 // cordoned nodes take what tolerates everything, as far as the scheduler is concerned. Kerf leaves them alone.
 func (w *world) cordoned(name string) bool {
 	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })
@@ -186,32 +93,18 @@ func (w *world) surplus(name string) bool {
 	})
 }
 
-// oneMore is the name of the one node more.
-const oneMore = "one-more"
-
-func (t *trial) oneMoreNode(o option) *corev1.Node {
+func (t *trial) oneMoreNode(o option) *kube.Node {
 	as := model.RankedOffering{InstanceType: o.offering.InstanceType, Zone: o.offering.Zone, CapacityType: o.offering.CapacityType}
-	return t.newNode(oneMore, o.pool, as, o.labels, o.pool.Taints)
+	return t.newNode("one-more", o.pool, as, o.labels, o.pool.Taints)
 }
 
 // oneMore says whether a pod could run if there were one more node.
-<<<<<<< Updated upstream
-func (w *world) oneMore(pod *model.Pod, o option) (bool, error) {
-	n := w.oneMoreNode(o)
-	pods := append(slices.Clone(w.pods), w.daemons(n)...)
-	if err := w.s.Reset(w.objects, append(slices.Clone(w.nodes), n), pods); err != nil {
-		return false, err
-	}
-	v, err := w.s.Schedule(kube.Pod(pod, w.classes[pod.Class]), oneMore)
-=======
 func (w *world) oneMore(pod *kube.Pod, o option) (bool, error) {
-	as := model.RankedOffering{InstanceType: o.offering.InstanceType, Zone: o.offering.Zone, CapacityType: o.offering.CapacityType}
-	n := w.newNode("one-more", o.pool, as, o.labels, o.pool.Taints)
+	n := w.oneMoreNode(o)
 	if err := w.s.Add(n, w.daemons(n)); err != nil {
 		return false, err
 	}
 	v, err := w.s.Schedule(pod, n.Name)
->>>>>>> Stashed changes
 	if err != nil {
 		return false, err
 	}
@@ -274,6 +167,10 @@ type option struct {
 // options are the nodes that may be bought beside the plan, with each value that matters to a class where the pool leaves
 // a label open.
 func (t *trial) options(c *model.PodClass) []option {
+	return once(t.made.options, c.ID, func() []option { return t.allOptions(c) })
+}
+
+func (t *trial) allOptions(c *model.PodClass) []option {
 	var out []option
 	s := &t.c.Input.Snapshot
 	for i := range s.NodePools {

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
@@ -81,12 +79,11 @@ func (t *trial) fits(w *world) (bool, error) {
 		if pod == nil || !w.has(target) {
 			continue
 		}
-		object := kube.Pod(pod, t.classes[pod.Class])
-		v, err := t.s.Schedule(object, target)
+		v, err := t.s.Schedule(pod, target)
 		if err != nil || len(v.Nodes) == 0 {
 			return false, err
 		}
-		if err := w.bind(object, target); err != nil {
+		if err := w.bind(pod, target); err != nil {
 			return false, err
 		}
 	}
@@ -142,7 +139,7 @@ func (t *trial) turns() []turn {
 
 // withoutReplacements takes away the nodes that take the place of others.
 func (w *world) withoutReplacements() {
-	w.nodes = slices.DeleteFunc(w.nodes, func(n *corev1.Node) bool {
+	w.nodes = slices.DeleteFunc(w.nodes, func(n *kube.Node) bool {
 		return slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool { return c.Disruption != "" && n.Name == "claim-"+string(c.ID) })
 	})
 }
@@ -172,7 +169,7 @@ func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) e
 	}
 	for _, p := range t.order {
 		if pod := t.again(p.Pod); pod != nil && w.has(w.target(p)) {
-			if err := w.bind(kube.Pod(pod, t.classes[pod.Class]), w.target(p)); err != nil {
+			if err := w.bind(pod, w.target(p)); err != nil {
 				return err
 			}
 		}
