@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
+	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
 // DefaultListen is where the planner's binary listens unless its configuration says otherwise.
@@ -75,7 +76,10 @@ func (s Sessions) limits() server.Limits {
 }
 
 // Run serves until ctx is done.
-func Run(ctx context.Context, cfg Config) error {
+func Run(ctx context.Context, cfg Config) error { return RunWith(ctx, cfg, nil) }
+
+// RunWith is Run with plans that decide makes, for tests of what becomes of bad ones; nil is the planner's own.
+func RunWith(ctx context.Context, cfg Config, decide verify.Decider) error {
 	if err := config.Check(cfg); err != nil {
 		return err
 	}
@@ -83,7 +87,9 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	srv := server.New(server.Config{Tracer: svc.Tracer, Log: svc.Log, Limits: cfg.Sessions.limits(), FailedInputs: cfg.FailedInputs})
+	srv := server.New(server.Config{
+		Tracer: svc.Tracer, Log: svc.Log, Decide: decide, Limits: cfg.Sessions.limits(), FailedInputs: cfg.FailedInputs,
+	})
 	recorder, err := metrics.For(svc, metrics.Planner, cfg.Metrics.LegacyNames)
 	if err == nil {
 		err = srv.Measure(recorder)
