@@ -106,10 +106,11 @@ func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 func (s *Scheduler) Revert(m view.Mark) { s.v.Revert(m) }
 
 // Uncount takes a pod off the counts of pod rules where it is bound or assigned; its capacity stays taken.
-func (s *Scheduler) Uncount(a Assignment) {
-	site := s.siteOf(a)
-	if site != nil { // a claim has none where no rule counts its pods
-		s.tally.Add(s.v.Pods[a.Pod].Class, site, -1)
+func (s *Scheduler) Uncount(a Assignment) { s.count(a, -1) }
+
+func (s *Scheduler) count(a Assignment, n int) {
+	if site := s.siteOf(a); site != nil { // a claim has none where no rule counts its pods
+		s.tally.Add(s.v.Pods[a.Pod].Class, site, n)
 	}
 }
 
@@ -129,15 +130,12 @@ func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
 
 // Return counts a pod again that was uncounted where it is assigned, if it may be there now.
 func (s *Scheduler) Return(a Assignment) bool {
-	c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
-	if site == nil {
-		return true
+	site := s.siteOf(a)
+	ok := site == nil || s.tally.AllowsEither(s.v.Pods[a.Pod].Class, site, podrules.AnyKey)
+	if ok {
+		s.count(a, 1)
 	}
-	if !s.tally.AllowsEither(c, site, podrules.AnyKey) {
-		return false
-	}
-	s.tally.Add(c, site, 1)
-	return true
+	return ok
 }
 
 // StillAllowed says whether a pod that was assigned could be assigned there still, after what changed since.
@@ -146,8 +144,7 @@ func (s *Scheduler) StillAllowed(a Assignment) bool {
 	if site == nil {
 		return true
 	}
-	mark := s.tally.Mark()
-	defer s.tally.Revert(mark)
+	defer s.tally.Revert(s.tally.Mark())
 	s.tally.Add(c, site, -1)
 	return s.tally.Allows(c, site)
 }

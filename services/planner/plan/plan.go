@@ -76,6 +76,8 @@ type cycle struct {
 	assigned []pack.Assignment
 	unplaced []market.Item
 	bought   []*purchase.NewClaim
+	// bound is what was bought must cost at least; nil where nothing is proven.
+	bound *model.LowerBound
 	// bufferPods are the places of buffers' pods, bufferPending those without one; buffersWait says that nothing was bought for them.
 	bufferPods    []pack.Assignment
 	bufferPending []market.Item
@@ -245,6 +247,23 @@ func (c *cycle) assignInRounds(pods []int, meant func(*view.Host) []model.PodID)
 		}
 	}
 	return assigned, rest
+}
+
+// prove says what the claims for pending pods must cost at least, at the prices that they were weighed at and with what the policy
+// adds for each node. It comes before nodes are disrupted: the pods were placed among all that is on those.
+func (c *cycle) prove() {
+	var cost int64
+	for _, b := range c.bought {
+		cost += b.Best().Price + c.Policy.PerNodeOverhead
+	}
+	proof := c.scheduler.Bound(c.bought, len(c.assigned), c.bufferPods)
+	if proof.Price <= 0 {
+		return
+	}
+	if proof.Kind == model.BoundExact && cost > proof.Price {
+		proof.Kind = model.BoundLP // exact for fewer rules than the plan keeps
+	}
+	c.bound = &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
 // reserveForReturning puts pods that the scheduler has not looked at yet, and those that will come back once they have

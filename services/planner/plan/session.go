@@ -276,7 +276,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 			return model.Plan{}, err
 		}
 	}
-	steps := []func(){c.assign, c.assignBuffers}
+	steps := []func(){c.assign, c.assignBuffers, c.prove}
 	if disrupts {
 		steps = append(steps, c.reserveForReturning, c.findDisruptions)
 	}

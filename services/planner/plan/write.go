@@ -66,7 +66,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 	if c.stop() {
 		return
 	}
-	p.LowerBound = c.lowerBound()
+	p.LowerBound = c.bound
 	for _, r := range c.demand.refused {
 		pending := model.PendingPod{Pod: c.Pods[r.pod].ID, Reason: r.reason}
 		if r.reason.Code == model.CodeUnsupported {
@@ -114,23 +114,6 @@ func nothingToBuy(code model.Code) bool {
 	default:
 		return false
 	}
-}
-
-// lowerBound proves what the claims for pending pods must cost at least, at the prices that they were weighed at and with
-// what the policy adds for each node.
-func (c *cycle) lowerBound() *model.LowerBound {
-	var cost int64
-	for _, b := range c.bought {
-		cost += b.Best().Price + c.Policy.PerNodeOverhead
-	}
-	proof := c.scheduler.Bound(c.bought, len(c.assigned))
-	if proof.Price <= 0 {
-		return nil
-	}
-	if proof.Kind == model.BoundExact && cost > proof.Price {
-		proof.Kind = model.BoundLP // exact for fewer rules than the plan keeps
-	}
-	return &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
 // claim writes a claim down.

@@ -80,13 +80,14 @@ func (l *backlog) done() bool {
 	return !slices.ContainsFunc(l.rest, func(n int) bool { return n > 0 })
 }
 
-// pods is how many there are in all.
-func (l *backlog) pods() int {
-	n := 0
+// pods are all that there are, sorted.
+func (l *backlog) pods() []int {
+	var out []int
 	for _, it := range l.items {
-		n += len(it.Pods)
+		out = append(out, it.Pods...)
 	}
-	return n
+	slices.Sort(out)
+	return out
 }
 
 func (l *backlog) left() []market.Item {

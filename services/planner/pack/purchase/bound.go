@@ -15,8 +15,17 @@ import (
 type Proof struct {
 	Price int64
 	Kind  model.BoundKind
-	// pods is how many it speaks of.
-	pods int
+	// pods are those that it speaks of, sorted, where that is asked.
+	pods []int
+}
+
+// isOf says that something is proven of just some pods.
+func (p *Proof) isOf(pods []int) bool {
+	if p.Price <= 0 || len(p.pods) != len(pods) {
+		return false
+	}
+	slices.Sort(pods)
+	return slices.Equal(p.pods, pods)
 }
 
 // weaker says whether a kind of bound says less than another.
@@ -38,15 +47,15 @@ func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Pro
 	}
 	p := by.relaxed(items, affordable(tiers, cost-by.m.World.Policy.PerNodeOverhead), sharing)
 	p.BoundOnly = true
-	return proofOf(optimise.Solve(&p.Problem), len(pods))
+	return proofOf(optimise.Solve(&p.Problem))
 }
 
-func proofOf(s optimise.Solution, pods int) Proof {
+func proofOf(s optimise.Solution) Proof {
 	kinds := map[optimise.Kind]model.BoundKind{
 		optimise.KindResource: model.BoundResource, optimise.KindLP: model.BoundLP,
 		optimise.KindFarley: model.BoundFarley, optimise.KindExact: model.BoundExact,
 	}
-	return Proof{Price: s.Bound, Kind: kinds[s.BoundKind], pods: pods}
+	return Proof{Price: s.Bound, Kind: kinds[s.BoundKind]}
 }
 
 // Worth is what pods would cost at the lowest prices: the duals of the cheapest way to have all of them on new nodes.
@@ -69,7 +78,7 @@ func (by *Buyer) Worth(pods []int) Worth {
 	p := by.relaxed(market.Items(by.m.World, pods), by.m.Tiers, newSharing(by.m))
 	p.Problem.Worth = true
 	s := optimise.Solve(&p.Problem)
-	out.Floor = proofOf(s, len(pods))
+	out.Floor = proofOf(s)
 	for k, row := range p.rows {
 		for _, i := range row {
 			out.byClass[p.backlog.items[i].Class.Index] = s.Worth[k]
@@ -128,7 +137,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 			n += len(it.Pods)
 		}
 	}
-	if known.pods == n && known.Price > 0 {
+	if known.isOf(slices.Concat(byTier...)) {
 		return known
 	}
 	sharing := newSharing(by.m)
@@ -136,7 +145,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 		defer tally.Revert(tally.Mark())
 		sharing.uncount(tally, claims)
 	}
-	out := Proof{pods: n}
+	var out Proof
 	for t, pods := range byTier {
 		if len(pods) == 0 {
 			continue

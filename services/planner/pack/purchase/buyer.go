@@ -48,6 +48,8 @@ func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []pod
 	}
 	if solved > 1 || len(tiers) > 1 || !l.done() {
 		proof = Proof{}
+	} else {
+		proof.pods = l.pods()
 	}
 	return claims, l.left(), proof
 }

@@ -122,7 +122,7 @@ func (by *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim
 	p.addLimits()
 	s := optimise.Solve(&p.Problem)
 	p.seen = make([]bool, len(p.types))
-	proof := proofOf(s, l.pods())
+	proof := proofOf(s)
 	flexible := slices.ContainsFunc(options, func(o *market.Option) bool { return market.HasMinValues(o.Pool) })
 	enforced := m.World.Policy.Preferences == model.PreferencesEnforced
 	if flexible || enforced || len(p.Penalties) > 0 || len(p.Limits) > 0 {
