@@ -78,7 +78,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 	items[len(items)-1].Segment = nil
 	load, fits := g.a.s.market.Combine(items), g.a.s.devicesFit(b, g.class)
 	check := func(o *market.Option) bool {
-		if !o.Available || !o.Fits(load) || !fits(o) || (b.Site == nil && !g.a.harmless(o)) {
+		if !o.Available || !o.Fits(load) || !fits(o) || (b.Site == nil && !g.a.s.harmless(o)) {
 			return false
 		}
 		if b.Site != nil && !market.SameOn(g.a.s.keys, o, b.Base) {
@@ -277,14 +277,14 @@ func (g *grower) wouldAllow(places ...*fit.Place) bool {
 }
 
 // harmless says that a new node of an option is not the first of a domain that others rely on not to exist.
-func (a *attempt) harmless(o *market.Option) bool {
-	return !a.s.tally.Frozen() || !a.s.tally.Opens(a.s.tally.Probe(nil, &o.Place))
+func (s *Scheduler) harmless(o *market.Option) bool {
+	return !s.tally.Frozen() || !s.tally.Opens(s.tally.Probe(nil, &o.Place))
 }
 
-// mayBuy says what a new claim may become, capacity and limits aside.
-func (g *grower) mayBuy() func(*market.Option) bool {
-	fits := g.a.s.devicesFit(nil, g.class)
-	return func(o *market.Option) bool { return fits(o) && g.a.harmless(o) }
+// mayBuy says what a new claim for a pod of each of some classes may become, capacity, limits and their pod rules aside.
+func mayBuy(s *Scheduler, classes ...*view.Class) func(*market.Option) bool {
+	fits := s.devicesFit(nil, classes...)
+	return func(o *market.Option) bool { return fits(o) && s.harmless(o) }
 }
 
 // cheapestNew is a new claim for the pod: the cheapest of the pools of highest weight.
@@ -304,7 +304,7 @@ func (g *grower) cheapestNew() *growth {
 }
 
 func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
-	verdicts, fits := make(map[string]bool), g.mayBuy()
+	verdicts, fits := make(map[string]bool), mayBuy(g.a.s, g.class)
 	for _, o := range g.a.s.market.Weighed(tier, []market.Item{*it}) {
 		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.Undecided && !market.HasMinValues(o.Pool)) {
 			continue

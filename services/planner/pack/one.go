@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/pack/segments"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -18,12 +19,12 @@ func (s *Scheduler) One(items []market.Item, most purchase.PriceCeiling) (b *pur
 	}
 	constrained := slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) })
 	tiers, verdicts := s.market.Tiers, make(map[string]bool)
-	if constrained {
+	if constrained || s.tally.Frozen() {
 		tiers = s.market.TiersOf(s.keys, s.onlyPool)
 	}
-	l, fits := s.market.Combine(items), s.devicesFit(nil, claimants(items)...)
+	l, may := s.market.Combine(items), mayBuy(s, claimants(items)...)
 	suits := func(o *market.Option) bool {
-		return o.Fits(l) && s.limits.Remaining(o, 1) > 0 && fits(o) && (!constrained || s.togetherIn(o, items, verdicts))
+		return o.Fits(l) && s.limits.Remaining(o, 1) > 0 && may(o) && (!constrained || s.togetherIn(o, items, verdicts))
 	}
 	for _, preferred := range s.market.Passes() {
 		for _, tier := range tiers {
@@ -52,12 +53,14 @@ func (s *Scheduler) oneOf(o *market.Option, items []market.Item, most purchase.P
 			pinned[i].Segment = s.segments.Of(s.rules.Keys(it.Class), o)
 		}
 	}
-	b, ok := s.buyer.OneClaim(o, pinned, s.limits, most, s.devicesFit(nil, claimants(items)...))
-	if ok {
-		s.together(o, items)
-		for _, c := range claimants(items) {
-			s.takeDevices(b, c)
-		}
+	b, ok := s.buyer.OneClaim(o, pinned, s.limits, most, mayBuy(s, claimants(items)...))
+	if !ok {
+		return nil, false
+	}
+	b.Shown, b.Site = b.Options, s.tally.Claim(nil, placesOf(b.Options)...)
+	ok = s.together(b.Site, items)
+	for _, c := range claimants(items) {
+		s.takeDevices(b, c)
 	}
 	return b, ok
 }
@@ -68,19 +71,15 @@ func (s *Scheduler) togetherIn(o *market.Option, items []market.Item, verdicts m
 	ok, known := verdicts[place]
 	if !known {
 		mark := s.tally.Mark()
-		ok = s.together(o, items)
+		ok = s.together(s.tally.Claim(nil, &o.Place), items)
 		s.tally.Revert(mark)
 		verdicts[place] = ok
 	}
 	return ok
 }
 
-// together says whether all pods of some items may be on one new node of an option, in some order, and counts them there.
-func (s *Scheduler) together(o *market.Option, items []market.Item) bool {
-	site := s.tally.Claim(nil, &o.Place)
-	if s.tally.Opens(site) {
-		return false
-	}
+// together says whether all pods of some items may be on a new node, in some order, and counts them there.
+func (s *Scheduler) together(site *topology.Site, items []market.Item) bool {
 	rest := slices.Clone(items)
 	for len(rest) > 0 {
 		before := len(rest)

@@ -14,14 +14,14 @@ import (
 // round is how pods that are left are judged.
 type round = topology.Leniency
 
-// repair is the second pass; on says which claim was bought for each pod. What replay leaves unplaced goes one pod at a time
+// repair is the second pass. What replay leaves unplaced goes one pod at a time
 // onto anything: hosts, claims of this plan, which may grow, and new claims.
-func (a *attempt) repair(on map[int]*purchase.NewClaim) {
+func (a *attempt) repair() {
 	daemons := len(a.s.rules.Daemons) > 0
 	if daemons {
 		a.countClaims() // DaemonSets' pods are on all of them from the start
 	}
-	a.replay(on)
+	a.replay(purchase.ByPod(a.claims))
 	a.placeLeft()
 	for i := 0; daemons && len(a.claims) > 0 && a.settle(); i++ {
 		a.buysNodes = i+1 < mostSettles // and never at last: a new node brings more pods of DaemonSets
@@ -206,7 +206,7 @@ func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Opt
 	fits, shown := a.s.devicesFit(b, c), b.Shown
 	switch {
 	case b.Site == nil:
-		return func(o *market.Option) bool { return fits(o) && a.harmless(o) }
+		return func(o *market.Option) bool { return fits(o) && a.s.harmless(o) }
 	case !b.Settled:
 		return fits
 	}

@@ -240,9 +240,12 @@ func (a *attempt) run() {
 	if a.s.Stopped() {
 		return
 	}
-	on := a.purchase()
+	a.purchase()
 	a.s.Revert(mark)
-	a.repair(on)
+	if a.s.tally.Frozen() {
+		a.claims = slices.DeleteFunc(a.claims, a.opensFrozen)
+	}
+	a.repair()
 }
 
 // place is the first pass. The mark is before the pods with pod rules, which the second pass places again.
@@ -326,8 +329,8 @@ func (a *attempt) leaveUnplaced(c *view.Class, pods []int) {
 	a.unplaced = append(a.unplaced, market.Item{Class: c, Pods: slices.Clone(pods)})
 }
 
-// purchase packs what is wanted, and says which claim each pod is on.
-func (a *attempt) purchase() map[int]*purchase.NewClaim {
+// purchase packs what is wanted.
+func (a *attempt) purchase() {
 	for i := range a.wantedItems {
 		slices.Sort(a.wantedItems[i].Pods)
 	}
@@ -344,26 +347,15 @@ func (a *attempt) purchase() map[int]*purchase.NewClaim {
 	if slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) }) {
 		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep
 	}
-	if a.s.tally.Frozen() {
-		a.claims = slices.DeleteFunc(a.claims, a.opensFrozen)
-	}
-	on := make(map[int]*purchase.NewClaim)
-	for _, b := range a.claims {
-		for _, it := range b.Items {
-			for _, p := range it.Pods {
-				on[p] = b
-			}
-		}
-	}
 	for _, it := range left {
 		if it.Segment == nil && !a.hasPodRules(it.Class) {
 			a.leaveUnplaced(it.Class, it.Pods)
 		}
 	}
-	return on
 }
 
-// opensFrozen says whether a claim might be the first node of a domain that others rely on not to exist, and drops it.
+// opensFrozen says whether a claim might be the first node of a domain that others rely on not to exist, and drops it. Its own
+// pods do not count: they come later than the node.
 func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 	if !a.s.tally.Opens(a.s.tally.Probe(nil, a.places(b)...)) {
 		return false
@@ -420,7 +412,7 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	options := b.Options
 	if options == nil {
 		options, _ = a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool {
-			return a.harmless(o) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
+			return a.s.harmless(o) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
 		})
 	}
 	options = withBase(options, b.Base)

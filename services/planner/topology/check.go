@@ -128,6 +128,9 @@ func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
 		defer t.Revert(mark)
 		s = t.claim(s.form, s.host)
 	}
+	if s.opens {
+		return opensReason(s)
+	}
 	v := t.judgeSite(c, s, 0)
 	if v.ruling == rulingFine {
 		return model.Reason{}

@@ -102,6 +102,14 @@ func openReason(t *Tally, c *view.Class, key int32, s *Site) model.Reason {
 	}
 }
 
+func opensReason(s *Site) model.Reason {
+	return model.Reason{
+		Code:    model.CodeSuperseded,
+		Message: fmt.Sprintf("%s would be the first in a domain that pods of this plan, by their topology spread, rely on not to exist", s.name),
+		Remedy:  "wait for the next plan",
+	}
+}
+
 // where names the domain of a site.
 func where(t *Tally, key int32, s *Site) string {
 	if key == podrules.Hostname || t.nodes.at(s, key) < 0 {

@@ -39,6 +39,19 @@ func Alike(a, b *NewClaim) bool {
 	})
 }
 
+// ByPod says which claim was bought for each pod.
+func ByPod(claims []*NewClaim) map[int]*NewClaim {
+	out := make(map[int]*NewClaim)
+	for _, b := range claims {
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				out[p] = b
+			}
+		}
+	}
+	return out
+}
+
 // CountLargest counts the largest of a claim's options instead of the one that it was packed for.
 func (b *NewClaim) CountLargest(l *market.Limits) {
 	l.Count(b.Base.Pool, b.Base.Capacity, -1)

@@ -115,7 +115,7 @@ func (d *displaced) afterEviction() *filters {
 	for _, q := range d.c.f.Plan.Pending {
 		to[q.Pod] = nil
 	}
-	return d.c.boundNow(gone, nil, func(p *model.Pod) *Place {
+	return d.c.boundNow(gone, func(p *model.Pod) *Place {
 		s, moved := to[p.ID]
 		if !moved {
 			s = d.c.places.nodes[p.Node]

@@ -15,8 +15,7 @@ import (
 type filters struct {
 	c *Check
 	// gone are the places that are no domains: they leave, and a pod that fits only while they are there may come too late.
-	// transient are those that may not be there yet.
-	gone, transient map[*Place]bool
+	gone map[*Place]bool
 	// here are the pods so far, by class.
 	here map[model.ClassID]map[*Place]pods
 	// counting are the counts that a class's pods are in; each of them has counted all pods that are here.
@@ -28,7 +27,7 @@ type filters struct {
 	// What classes have in common is kept once, by the text of all that it depends on.
 	spreads map[string]spreading
 	matched map[string]*counts
-	over    map[string][]*domains
+	over    map[string]*domains
 }
 
 // pods are the pods of a class at a place.
@@ -55,9 +54,8 @@ type podRules struct {
 
 // spreading is a hard spread constraint.
 type spreading struct {
-	key string
-	// views are the domains and counts with the transient places and, if there are any, without them; one of them must do.
-	views []*spread
+	key  string
+	view *spread
 }
 
 // affinity is a required pod affinity: its terms and, for each, the pods that meet all terms.
@@ -77,12 +75,12 @@ type antiAffinity struct {
 }
 
 // boundNow has the pods of the snapshot where they are said to be, nil being nowhere, and those of DaemonSets.
-func (c *Check) boundNow(gone, transient map[*Place]bool, at func(*model.Pod) *Place) *filters {
+func (c *Check) boundNow(gone map[*Place]bool, at func(*model.Pod) *Place) *filters {
 	f := &filters{
-		c: c, gone: gone, transient: transient,
+		c: c, gone: gone,
 		here: make(map[model.ClassID]map[*Place]pods), counting: make(map[model.ClassID][]counter),
 		rules: make(map[model.ClassID]*podRules), spreads: make(map[string]spreading), matched: make(map[string]*counts),
-		over: make(map[string][]*domains),
+		over: make(map[string]*domains),
 	}
 	for i := range c.f.Cluster.Snapshot.Pods {
 		pod := &c.f.Cluster.Snapshot.Pods[i]
@@ -238,26 +236,22 @@ func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, al
 	if known, ok := f.spreads[name]; ok {
 		return known
 	}
-	out := spreading{key: t.TopologyKey}
-	for _, d := range over {
-		view := newSpread(t, self, d)
-		out.views = append(out.views, view)
-		if t.Selector == nil || len(t.Selector.Requirements) == 0 {
-			continue // the scheduler counts nothing for a selector that picks everything
-		}
-		for _, other := range f.c.selectors.Candidates(t.Selector) {
-			if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
-				f.count(counter{counts: view.pods}, other)
-			}
+	out := spreading{key: t.TopologyKey, view: newSpread(t, self, over)}
+	f.spreads[name] = out
+	if t.Selector == nil || len(t.Selector.Requirements) == 0 {
+		return out // the scheduler counts nothing for a selector that picks everything
+	}
+	for _, other := range f.c.selectors.Candidates(t.Selector) {
+		if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
+			f.count(counter{counts: out.view.pods}, other)
 		}
 	}
-	f.spreads[name] = out
 	return out
 }
 
-// domainsOf finds the domains for one constraint of a class, with the transient places and without them, and their name.
+// domainsOf finds the domains for one constraint of a class, and their name.
 // Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
-func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*domains, string) {
+func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) (*domains, string) {
 	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
 	for _, other := range all {
 		parts = append(parts, other.TopologyKey)
@@ -274,10 +268,7 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 	}
 	where := f.included(f.c.places.nodeRules(class), t, all)
 	staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.gone[p] })
-	out := []*domains{newDomains(staying, where)}
-	if len(f.transient) > 0 {
-		out = append(out, newDomains(slices.DeleteFunc(staying, func(p *Place) bool { return f.transient[p] }), where))
-	}
+	out := newDomains(staying, where)
 	f.over[name] = out
 	return out, name
 }
@@ -347,21 +338,17 @@ func (f *filters) refuses(class *model.PodClass, at *Place) string {
 }
 
 func (s spreading) refuses(at *Place) string {
-	if at.domain(s.views[0].pods.key).absent {
+	v := s.view
+	if at.domain(v.pods.key).absent {
 		return fmt.Sprintf("it must be spread over %s, a label that the node may not have", s.key)
 	}
-	why := ""
-	for _, v := range s.views {
-		n, value := v.pods.around(at)
-		if n+v.self-v.lowestFor(at, value, n) <= v.skew {
-			return ""
-		}
-		if why == "" {
-			why = fmt.Sprintf("it must be spread over %s with a skew of at most %d: %s has %d pods without it, the least of %d domains (%d wanted) has %d",
-				s.key, v.skew, value, n, len(v.domains.values), v.minDomains, v.lowestFor(at, value, n))
-		}
+	n, value := v.pods.around(at)
+	lowest := v.lowestFor(at, value, n)
+	if n+v.self-lowest <= v.skew {
+		return ""
 	}
-	return why
+	return fmt.Sprintf("it must be spread over %s with a skew of at most %d: %s has %d pods without it, the least of %d domains (%d wanted) has %d",
+		s.key, v.skew, value, n, len(v.domains.values), v.minDomains, lowest)
 }
 
 func (a *affinity) refuses(at *Place) string {

@@ -10,27 +10,18 @@ import (
 //
 // All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is
 // nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway is not there when a
-// pod's spread is judged; a replacement may be there or not, and either will do. The pods that the plan's disruptions
-// displace are still where they are.
+// pod's spread is judged. The pods that the plan's disruptions displace are still where they are.
 func (c *Check) Order() {
 	placed := c.f.InTurn()
 	moved := make(map[model.PodID]bool)
-	used := make(map[model.ClaimID]bool)
 	for _, pl := range placed {
 		moved[pl.Pod] = true
-		used[pl.Claim] = true
 	}
 	for _, q := range c.f.Plan.Pending {
 		moved[q.Pod] = true
 	}
-	transient := make(map[*Place]bool)
-	for i := range c.f.Plan.NodeClaims {
-		if claim := &c.f.Plan.NodeClaims[i]; claim.Disruption != "" && !used[claim.ID] {
-			transient[c.places.New(claim)] = true
-		}
-	}
 	begin := func() *filters {
-		return c.boundNow(c.going, transient, func(p *model.Pod) *Place {
+		return c.boundNow(c.going, func(p *model.Pod) *Place {
 			if moved[p.ID] {
 				return nil
 			}
