@@ -208,7 +208,7 @@ func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Opt
 	case b.Site == nil:
 		return func(o *market.Option) bool { return fits(o) && a.s.harmless(o) }
 	case !b.Settled:
-		return fits
+		return func(o *market.Option) bool { return fits(o) && b.IsLikeShown(o, a.s.keys) }
 	}
 	return func(o *market.Option) bool { return fits(o) && slices.Contains(shown, o) }
 }

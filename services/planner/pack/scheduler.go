@@ -405,20 +405,22 @@ func (a *attempt) site(b *purchase.NewClaim) *topology.Site {
 
 // places are what a claim may become: everything that holds its pods within limits, as far as claims list it.
 func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
-	if a.lastListed != nil && a.lastListed != b && b.Options == nil && purchase.Alike(a.lastListed, b) {
+	if a.lastListed != nil && b.Site == nil && b.Options == nil && purchase.Alike(a.lastListed, b) {
 		b.Shown = a.lastListed.Shown
 		return a.lastPlaces
 	}
 	options := b.Options
 	if options == nil {
 		options, _ = a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool {
-			return a.s.harmless(o) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
+			return a.s.harmless(o) && b.IsLikeShown(o, a.s.keys) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
 		})
 	}
 	options = withBase(options, b.Base)
 	b.Shown = options
 	out := placesOf(options)
-	a.lastListed, a.lastPlaces = b, out
+	if a.lastListed, a.lastPlaces = b, out; b.Site != nil {
+		a.lastListed = nil // another claim like it may become more
+	}
 	return out
 }
 

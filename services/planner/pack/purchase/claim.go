@@ -86,6 +86,12 @@ func (b *NewClaim) distinct(key string) int {
 	return len(seen)
 }
 
+// IsLikeShown says whether a claim may become an option, as far as others look at some labels of its node: pods may have been
+// placed since its site was made, which took it to be nowhere else.
+func (b *NewClaim) IsLikeShown(o *market.Option, keys []string) bool {
+	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return market.SameOn(keys, x, o) })
+}
+
 // Relaxed says that the claim is less flexible than its pool's minValues ask for.
 func (b *NewClaim) Relaxed() bool {
 	return slices.ContainsFunc(b.Base.Pool.Requirements, func(r require.Requirement) bool {
