@@ -87,6 +87,11 @@ func (l *Loop) call(ctx context.Context, f func(*term) error) error {
 	case err := <-result:
 		return err
 	case <-h.done:
+	}
+	select {
+	case err := <-result: // it was done all the same: a subscription whose maker does not hear of it would drive for ever
+		return err
+	default:
 		return ErrUnknown
 	}
 }
