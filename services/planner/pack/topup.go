@@ -36,10 +36,9 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
-// AllStay says whether all pods that were placed could be placed there still, now that there are more claims. These open no
-// domain that others rely on not to exist, but bring pods of DaemonSets.
+// AllStay says whether all pods that were placed could be placed there still, after what changed since.
 func (s *Scheduler) AllStay(placed []Assignment) bool {
-	return len(s.rules.Daemons) == 0 || !slices.ContainsFunc(placed, func(a Assignment) bool {
+	return !slices.ContainsFunc(placed, func(a Assignment) bool {
 		c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
 		if !s.rules.Constrained(c) || site == nil {
 			return false
