@@ -132,6 +132,9 @@ func (m *Moves) add(w Workload, d drain) {
 	of.drains = append(of.drains, d)
 }
 
+// Rest is how long pods that were moved are left alone.
+func (m *Moves) Rest() time.Duration { return m.rest }
+
 // of is what was moved of a class's workload; nil where nothing was.
 func (m *Moves) of(c *model.PodClass) *moved {
 	of, known := m.byClass[c]

@@ -25,9 +25,6 @@ func TestEvictionsAreWeighed(t *testing.T) {
 	bound := func(minute int) func(*model.Input, *model.Pod) {
 		return func(_ *model.Input, p *model.Pod) { p.BindTime = at(minute) }
 	}
-	seconds := func(n int) func(*model.Input, *model.Pod) {
-		return func(in *model.Input, p *model.Pod) { p.BindTime = in.Now.Add(-time.Duration(n) * time.Second) }
-	}
 	priced := func(price int64) func(*model.Input, *model.Pod) {
 		return func(in *model.Input, _ *model.Pod) { in.Policy.EvictionPrice = &price }
 	}
@@ -47,17 +44,22 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		"at most ten times as much":     {weighs(10_000, first(2_000_000_000)), ""},
 		"just bound":                    {weighs(20_000, bound(30)), ""},
 		"bound in the future":           {weighs(20_000, bound(35)), ""},
-		"bound twenty seconds ago":      {weighs(9000, seconds(20)), ""},
-		"less than that":                {weighs(8999, seconds(20)), other},
-		"bound a minute ago":            {weighs(1000, seconds(60)), ""},
+		"bound ten minutes ago":         {weighs(9000, bound(20)), ""},
+		"less than that":                {weighs(8999, bound(20)), other},
 		"bound long ago":                {weighs(1000, bound(-300)), ""},
 		"another price":                 {weighs(7, priced(7)), ""},
 		"no price":                      {weighs(0, priced(0)), ""},
 		"a price for nothing":           {weighs(1000, priced(-1)), other},
-		"another workload":              {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [shop/ReplicaSet/web=1]"},
-		"more of it":                    {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [shop/ReplicaSet/api=1]"},
-		"none of it":                    {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads = nil }, "it evicts [shop/ReplicaSet/api=1]"},
-		"a pay-back":                    {weighs(1001, priced(1001)), ""},
+		"rest of an hour": {weighs(20_000, func(in *model.Input, p *model.Pod) {
+			in.Policy.PodRest, p.BindTime = ptr(time.Hour), at(20)
+		}), ""},
+		"no rest": {weighs(1000, func(in *model.Input, p *model.Pod) {
+			in.Policy.PodRest, p.BindTime = ptr(time.Duration(0)), at(30)
+		}), ""},
+		"another workload": {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [shop/ReplicaSet/web=1]"},
+		"more of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [shop/ReplicaSet/api=1]"},
+		"none of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads = nil }, "it evicts [shop/ReplicaSet/api=1]"},
+		"a pay-back":       {weighs(1001, priced(1001)), ""},
 		"a pay-back a second late": {func(in *model.Input, p *model.Plan) {
 			weighs(1001, priced(1001))(in, p)
 			p.Disruptions[0].PayBack += time.Second

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -18,6 +19,13 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			change(&r)
 			in.Snapshot.Disruptions = []model.DisruptionRecord{r}
 			pod(in, "shop/api-0").BindTime = bound
+			if !bound.IsZero() {
+				times := 30 / at(30).Sub(bound).Minutes()
+				p.Disruptions[0].Churn = int64(math.Round(1000 * times * times))
+				if d := &p.Disruptions[0]; d.Saving > 0 {
+					d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
+				}
+			}
 		}
 	}
 	same := func(*model.DisruptionRecord) {}

@@ -45,7 +45,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 	limited := &limits{f, r}
 	pdbs := newPDBs(f)
 	moves := rules.NewMoves(&in.Snapshot, in.Policy.PodRest)
-	paid := &money{f, r}
+	paid := &money{f, r, moves.Rest()}
 	disrupted := &disruptions{f: f, r: r, pdbs: pdbs, paid: paid, moves: moves}
 	allowed := &budgets{f, r, pdbs}
 	for _, rule := range []func(){

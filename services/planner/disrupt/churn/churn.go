@@ -19,14 +19,15 @@ type Prices struct {
 	v *view.View
 	// price is of one ordinary pod, micro-dollars.
 	price float64
+	rest  time.Duration
 	// Payback is how long a saving may take to make up for its evictions.
 	Payback time.Duration
 }
 
-// NewPrices takes the policy's price.
-func NewPrices(v *view.View) *Prices {
+// NewPrices takes the policy's price; rest is for how long moved pods are left alone.
+func NewPrices(v *view.View, rest time.Duration) *Prices {
 	return &Prices{
-		v:       v,
+		v: v, rest: rest,
 		price:   float64(model.Or(v.Policy.EvictionPrice, model.DefaultEvictionPrice)),
 		Payback: model.Or(v.Policy.Payback, model.DefaultPayback),
 	}
@@ -45,12 +46,13 @@ func (c *Prices) of(pod int) int64 {
 }
 
 // freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed soon changes
-// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 after SettledAfter.
+// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 for one that has run for
+// as long as moved pods rest.
 func (c *Prices) freshness(bound time.Time) float64 {
-	if bound.IsZero() {
+	if bound.IsZero() || c.rest <= 0 {
 		return 1
 	}
-	times := float64(model.SettledAfter) / float64(max(c.v.Now.Sub(bound), 1))
+	times := float64(c.rest) / float64(max(c.v.Now.Sub(bound), 1))
 	return min(max(times*times, 1), model.JustStarted)
 }
 

@@ -40,9 +40,9 @@ func TestEvictionsWeighWhatPodsSay(t *testing.T) {
 	}{
 		"an ordinary pod":                {2 * time.Hour, 0, 0, 1000},
 		"one that has just started":      {0, 0, 0, 20000},
-		"one that has run for a moment":  {10 * time.Second, 0, 0, 20000},
-		"one that has run for a while":   {20 * time.Second, 0, 0, 9000},
-		"one that has run for half that": {30 * time.Second, 0, 0, 4000},
+		"one that has run for a moment":  {5 * time.Minute, 0, 0, 20000},
+		"one that has run for a while":   {10 * time.Minute, 0, 0, 9000},
+		"one that has run for half that": {15 * time.Minute, 0, 0, 4000},
 		"one that is bound in future":    {-time.Hour, 0, 0, 20000},
 		"one that is easy to delete":     {2 * time.Hour, -1 << 31, 0, 0},
 		"one of the highest priority":    {2 * time.Hour, 0, 2000000000, 10000},
@@ -53,7 +53,7 @@ func TestEvictionsWeighWhatPodsSay(t *testing.T) {
 			p := podOf("web", "", tt.bound)
 			p.DeletionCost, p.Class.Priority = tt.cost, tt.priority
 			v.Pods = []view.Pod{p}
-			if got := NewPrices(v).of(0); got != tt.want {
+			if got := NewPrices(v, 30*time.Minute).of(0); got != tt.want {
 				t.Errorf("%d, want %d", got, tt.want)
 			}
 		})
@@ -78,7 +78,7 @@ func TestSavingsMustPayBack(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := NewPrices(viewOf(t, tt.policy)).Least(tt.price, tt.factor); got != tt.want {
+			if got := NewPrices(viewOf(t, tt.policy), time.Hour).Least(tt.price, tt.factor); got != tt.want {
 				t.Errorf("%d, want %d", got, tt.want)
 			}
 		})

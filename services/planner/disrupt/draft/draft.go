@@ -117,7 +117,7 @@ func New(in Params) *Draft {
 	dr := &Draft{
 		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
 	}
-	dr.Churn = churn.NewPrices(dr.View)
+	dr.Churn = churn.NewPrices(dr.View, dr.History.Moves.Rest())
 	n := len(dr.View.Hosts)
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
