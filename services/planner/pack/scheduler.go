@@ -122,6 +122,14 @@ func (s *Scheduler) Empty(host int, movable []int) {
 	topology.Empty(s.tally, s.v, host)
 }
 
+// Refill takes Empty back, as of before the host goes.
+func Refill(s *Scheduler, host int, movable []int) {
+	for _, p := range movable {
+		s.count(Assignment{Pod: p, Host: host}, 1)
+	}
+	topology.Refill(s.tally, s.v, host)
+}
+
 // Close makes a host no domain any more.
 func (s *Scheduler) Close(host int) { topology.Close(s.tally, host) }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
-	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -36,16 +35,12 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
-// AllStay says whether all pods that were placed could be placed there still, after what changed since.
-func (s *Scheduler) AllStay(placed []Assignment) bool {
-	return !slices.ContainsFunc(placed, func(a Assignment) bool {
-		c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
-		if !s.rules.Constrained(c) || site == nil {
-			return false
-		}
-		mark := s.tally.Mark()
-		defer s.tally.Revert(mark)
-		s.tally.Add(c, site, -1)
-		return !s.tally.AllowsEither(c, site, podrules.AnyKey)
-	})
+// FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more after
+// what changed since; -1 where all could. The pods of DaemonSets on new nodes are there before the first of them.
+func (s *Scheduler) FirstRefused(placed []Assignment) int {
+	defer s.tally.Revert(s.tally.Mark())
+	for _, a := range placed {
+		s.Uncount(a)
+	}
+	return slices.IndexFunc(placed, func(a Assignment) bool { return !s.Return(a) })
 }

@@ -284,18 +284,23 @@ func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 
 // Empty forgets what is still counted on a host once its movable pods have left, since it goes: pods of DaemonSets, and those
 // that are ending.
-func Empty(t *Tally, v *view.View, host int) {
+func Empty(t *Tally, v *view.View, host int) { changeStaying(t, v, host, -1) }
+
+// Refill counts again what Empty forgot: for what happens before the host goes.
+func Refill(t *Tally, v *view.View, host int) { changeStaying(t, v, host, 1) }
+
+func changeStaying(t *Tally, v *view.View, host int, n int32) {
 	if len(t.nodes.r.Counters) == 0 {
 		return
 	}
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
 		if pod := &v.Pods[p]; !pod.Movable() {
-			t.change(step{kind: stepAdd, site: s, class: pod.Class, n: -1, ending: pod.Terminating, uncertain: pod.Terminating || h.Leaving})
+			t.change(step{kind: stepAdd, site: s, class: pod.Class, n: n, ending: pod.Terminating, uncertain: pod.Terminating || h.Leaving})
 		}
 	}
 	for _, w := range t.expectedDaemons(v, h, s) {
-		t.change(step{kind: stepAdd, site: w.on(s), class: w.class, n: -1, daemon: true, uncertain: w.uncertain || h.Leaving})
+		t.change(step{kind: stepAdd, site: w.on(s), class: w.class, n: n, daemon: true, uncertain: w.uncertain || h.Leaving})
 	}
 }
 

@@ -49,7 +49,8 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 }
 
 // DependentsStay says whether pods that this plan has placed may still be there once the nodes of some more decisions are gone,
-// whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting for another.
+// whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting for another. What
+// takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep none from its turn.
 func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
 	touched := false
 	for _, n := range dr.countsOf(more) {
@@ -60,10 +61,16 @@ func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
 			}
 		}
 	}
-	if touched {
-		if stuck := dr.neverBack(more); len(stuck) > 0 {
-			return dr.relied(stuck[0])
+	if !touched {
+		return model.Reason{}
+	}
+	if slices.ContainsFunc(more, func(d Decision) bool { return len(d.Replacements) > 0 }) {
+		if i := dr.firstRefused(more); i >= 0 {
+			return dr.relied(dr.placed[i])
 		}
+	}
+	if stuck := dr.neverBack(more); len(stuck) > 0 {
+		return dr.relied(stuck[0])
 	}
 	return model.Reason{}
 }
@@ -97,6 +104,27 @@ func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
 	}
 	slices.Sort(changed)
 	return slices.Compact(changed)
+}
+
+// firstRefused is the first of the placed pods that could not be bound in its turn, while the pods that some more decisions, and
+// those before, displace by choice still are where they were; -1 where all could.
+func (dr *Draft) firstRefused(more []Decision) int {
+	mark := dr.Scheduler.Mark()
+	defer dr.Scheduler.Revert(mark)
+	for i, d := range slices.Concat(dr.Decisions, more) {
+		if i < len(dr.Decisions) && !d.Reason.ByChoice() {
+			continue
+		}
+		for _, a := range assignmentsOf(&d) {
+			if _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); !virtual {
+				dr.Scheduler.Uncount(a)
+			}
+		}
+		for _, h := range d.Hosts {
+			pack.Refill(dr.Scheduler, h, dr.Moving[h])
+		}
+	}
+	return dr.Scheduler.FirstRefused(dr.placed)
 }
 
 // neverBack lets the pods of all nodes that go, those of some more decisions included, come back as soon as each may, once all

@@ -14,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/churn"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
@@ -93,6 +94,8 @@ type Draft struct {
 	starting, started []int
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
+	// placed are the Assignments in their order, without the pods of buffers.
+	placed []pack.Assignment
 
 	// What decisions change. A host with a decision is removed from the view, and its verdict is why.
 
@@ -145,6 +148,10 @@ func New(in Params) *Draft {
 		}
 	}
 	dr.noteDependents(in.Assignments)
+	dr.placed = slices.DeleteFunc(slices.Clone(in.Assignments), func(a pack.Assignment) bool {
+		_, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID)
+		return virtual
+	})
 	return dr
 }
 
