@@ -35,11 +35,16 @@ func TestTheStoryEndsRightWhileThePlannerPanics(t *testing.T) {
 		t.Fatalf("%v: there were %d panics, and %d inputs are kept", err, p.panics, len(failed))
 	}
 	for _, file := range failed {
-		if out, err := exec.CommandContext(t.Context(), s.Bin("kerf"), "plan", "-f", file).CombinedOutput(); err != nil {
+		again := exec.CommandContext(t.Context(), s.Bin("kerf"), "plan", "-f", file)
+		out, err := again.CombinedOutput()
+		if code := again.ProcessState.ExitCode(); code != 0 && code != exitPending {
 			t.Errorf("%s: %v: %s", file, err, out)
 		}
 	}
 }
+
+// exitPending is what `kerf plan` ends with where some pods stay pending, as one does in the story's eleventh step.
+const exitPending = 2
 
 const (
 	// panicIn is how many plans there are for each that begins to panic, and mostPanics how many do so in a row. Three of them take
