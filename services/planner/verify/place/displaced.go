@@ -13,8 +13,8 @@ import (
 // placed, the candidates' nodes are empty, and the displaced pods come back in some order: the plan names none, so that
 // each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
 //
-// Which order there is, is a matter of trying: first those that have pod rules, then as their names have it. A pod that gets a place
-// later only, as its node goes at once, is nowhere.
+// Which order there is, is a matter of trying: first those that have pod rules; and where some never may, these before all others
+// the next time. A pod that gets a place later only, as its node goes at once, is nowhere.
 func (c *Check) Displaced() {
 	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID)}
 	if d.find(); len(d.groups) == 0 {
@@ -43,13 +43,25 @@ func (c *Check) Displaced() {
 	}
 }
 
+// mostTurns is in how many orders displaced pods are tried.
+const mostTurns = 4
+
 // comeBack binds the displaced pods, and returns those that never may be where they go.
 func (d *displaced) comeBack() (now *filters, stuck []*group) {
-	now = d.afterEviction()
-	if stuck = d.rulesFirst(now); len(stuck) > 0 {
-		if byName := d.afterEviction(); len(byName.bind(d.groups)) == 0 {
-			return now, nil
+	order := d.rulesFirst()
+	for range mostTurns {
+		f := d.afterEviction()
+		left := f.bind(order)
+		if len(left) == 0 {
+			return f, nil
 		}
+		if now == nil {
+			now, stuck = f, left
+		}
+		isLeft := func(g *group) bool {
+			return slices.ContainsFunc(left, func(x *group) bool { return x.class == g.class && x.to == g.to })
+		}
+		order = firstThose(order, isLeft)
 	}
 	return now, stuck
 }
@@ -127,36 +139,44 @@ func (d *displaced) afterEviction() *filters {
 	})
 }
 
-// rulesFirst binds those first that have pod rules: the others may come at any time.
-func (d *displaced) rulesFirst(now *filters) (stuck []*group) {
-	var with, without []*group
-	for _, g := range d.groups {
+// rulesFirst has those first that have pod rules: the others may come at any time.
+func (d *displaced) rulesFirst() []*group {
+	hasRules := func(g *group) bool {
 		spread := len(facts.HardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
-		if spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0 {
-			with = append(with, g)
-		} else {
-			without = append(without, g)
-		}
+		return spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0
 	}
-	left := now.bind(with)
-	return now.bind(slices.Concat(left, now.bind(without)))
+	return firstThose(d.groups, hasRules)
 }
 
-// bind binds pods, each as soon as it may be, and returns those that never may.
+// firstThose has some groups before all others.
+func firstThose(groups []*group, first func(*group) bool) (out []*group) {
+	for _, want := range []bool{true, false} {
+		for _, g := range groups {
+			if first(g) == want {
+				out = append(out, g)
+			}
+		}
+	}
+	return out
+}
+
+// bind binds pods one after the other, each time the first that may be, and returns those that never may.
 func (f *filters) bind(groups []*group) (stuck []*group) {
 	for _, g := range groups {
 		rest := *g
 		stuck = append(stuck, &rest)
 	}
-	for progress := true; progress; {
-		progress = false
-		for _, g := range stuck {
-			for len(g.pods) > 0 && f.refuses(g.class, g.to) == "" {
-				f.put(g.pods[0], g.to)
-				g.pods, progress = g.pods[1:], true
-			}
+	for i := 0; i < len(stuck); {
+		g := stuck[i]
+		if f.refuses(g.class, g.to) != "" {
+			i++
+			continue
 		}
-		stuck = slices.DeleteFunc(stuck, func(g *group) bool { return len(g.pods) == 0 })
+		f.put(g.pods[0], g.to)
+		if g.pods = g.pods[1:]; len(g.pods) == 0 {
+			stuck = slices.Delete(stuck, i, i+1)
+		}
+		i = 0
 	}
 	return stuck
 }

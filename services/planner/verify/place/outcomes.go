@@ -1,6 +1,8 @@
 package place
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
@@ -64,8 +66,9 @@ func (c *Check) outcomes(k *kind, classes []*model.PodClass) []*kind {
 				seen = append(seen, values, listed, present)
 			}
 		}
-		for _, d := range c.f.Cluster.Snapshot.DaemonSets { // its pods may be among those that count
-			if class := c.f.Cluster.Classes[d.Class]; class != nil {
+		for _, d := range c.f.Cluster.Snapshot.DaemonSets {
+			class := c.f.Cluster.Classes[d.Class]
+			if class != nil && slices.ContainsFunc(classes, func(x *model.PodClass) bool { return c.matters(class, x) }) {
 				seen = append(seen, c.places.nodeRules(class).start(k.taints, v))
 			}
 		}
@@ -77,6 +80,20 @@ func (c *Check) outcomes(k *kind, classes []*model.PodClass) []*kind {
 		by[name].variants = append(by[name].variants, v)
 	}
 	return out
+}
+
+// matters says whether it matters to pods of a class where those of another are, as far as that class's rules, or the other's, pick
+// pods.
+func (c *Check) matters(other, class *model.PodClass) bool {
+	for _, t := range facts.HardSpreads(class, c.f.Input.Policy.DefaultSpread) {
+		if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
+			return true
+		}
+	}
+	picks := func(t model.PodAffinityTerm) bool { return c.selectors.Picks(other, t) }
+	return slices.ContainsFunc(facts.Required(class.PodAffinity), picks) ||
+		slices.ContainsFunc(facts.Required(class.PodAntiAffinity), picks) ||
+		slices.ContainsFunc(facts.Required(other.PodAntiAffinity), func(t model.PodAffinityTerm) bool { return c.selectors.Picks(class, t) })
 }
 
 // keys are the labels that decide which pods are around a pod of a class, in its own rules or in those that keep it away.
