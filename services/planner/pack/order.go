@@ -119,6 +119,9 @@ func (t *task) inOrder(s *Scheduler, o order) *attempt {
 	a.order, a.begin, a.assignments = o, t.begin, slices.Clone(t.before)
 	a.run()
 	s.rankAll(a.claims)
+	if len(s.rules.Universes) > 0 {
+		a.countClaims() // those without a site, too, are domains for all that is assigned later
+	}
 	return a
 }
 

@@ -133,6 +133,9 @@ func Refill(s *Scheduler, host int, movable []int) {
 // Close makes a host no domain any more.
 func (s *Scheduler) Close(host int) { topology.Close(s.tally, host) }
 
+// Reopen takes Close back, as of before the host is gone.
+func Reopen(s *Scheduler, host int) { topology.Reopen(s.tally, host) }
+
 // Rules are those about other pods.
 func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
 

@@ -8,9 +8,9 @@ import (
 )
 
 // ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
-// items, all of one reservation or of none; nil where there is none, where the items' pods have pod rules that can't be
-// checked, or where one of those that were placed could not be placed in its turn any more once there is its node.
-func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits, placed []Assignment) *purchase.NewClaim {
+// items, all of one reservation or of none; nil where there is none, or where the items' pods have pod rules that can't be
+// checked.
+func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
 	if s.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) }) {
 		return nil
 	}
@@ -25,12 +25,7 @@ func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item,
 			return nil
 		}
 	}
-	mark := s.Mark()
 	b.Items, b.Site = items, s.tally.Claim(nil, placesOf(b.Options)...)
-	if s.FirstRefused(placed) >= 0 {
-		s.Revert(mark)
-		return nil
-	}
 	for _, c := range claimants(items) {
 		s.takeDevices(b, c)
 	}

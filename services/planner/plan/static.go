@@ -184,7 +184,7 @@ func (c *cycle) fixedFor(pool *view.Pool, items []market.Item, lim *market.Limit
 	if !why.OK() {
 		return nil, why
 	}
-	b := c.scheduler.ReplaceStatic(options, items, lim, c.assigned)
+	b := c.scheduler.ReplaceStatic(options, items, lim)
 	if b == nil {
 		return nil, model.Reason{
 			Code:    model.CodeNoDestination,

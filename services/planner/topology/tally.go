@@ -310,6 +310,12 @@ func Close(t *Tally, host int) {
 	t.domains.occupy(t.hosts[host].form, -1)
 }
 
+// Reopen takes Close back.
+func Reopen(t *Tally, host int) {
+	t.journal = append(t.journal, step{kind: stepClaim, site: t.hosts[host], before: t.domains.now})
+	t.domains.occupy(t.hosts[host].form, 1)
+}
+
 // DoubtEnding lets no pod that goes somewhere from then on rely on bound pods that are ending: those that come later, once a
 // node is drained, come when these have gone.
 func DoubtEnding(t *Tally, v *view.View) {

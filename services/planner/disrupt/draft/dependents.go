@@ -7,6 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
 // dependents are the places that this plan has found for pods that rely on others to be where they are, by the counts that
@@ -50,14 +51,15 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 
 // DependentsStay says whether pods that this plan has placed may still be there once the nodes of some more decisions are gone,
 // whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting for another. What
-// takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep none from its turn.
+// takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep none from its turn. No pod was
+// placed as if a static pool's replacement could be bought, so that all are asked about one.
 func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
-	touched := false
+	touched := dr.replacesStatic(more)
 	for _, n := range dr.countsOf(more) {
 		for _, a := range dr.dependents[n] {
 			touched = true
 			if !dr.Scheduler.StillAllowed(a) {
-				return dr.relied(a)
+				return dr.relied(a, "relies on its pods to be where they are")
 			}
 		}
 	}
@@ -66,19 +68,26 @@ func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
 	}
 	if slices.ContainsFunc(more, func(d Decision) bool { return len(d.Replacements) > 0 }) {
 		if i := dr.firstRefused(more); i >= 0 {
-			return dr.relied(dr.placed[i])
+			return dr.relied(dr.placed[i], "may not be bound there beside what would take its place")
 		}
 	}
 	if stuck := dr.neverBack(more); len(stuck) > 0 {
-		return dr.relied(stuck[0])
+		return dr.relied(stuck[0], "relies on its pods to be where they are")
 	}
 	return model.Reason{}
 }
 
-func (dr *Draft) relied(a pack.Assignment) model.Reason {
+// replacesStatic says whether some decisions buy for a static pool.
+func (dr *Draft) replacesStatic(decisions []Decision) bool {
+	return slices.ContainsFunc(decisions, func(d Decision) bool {
+		return slices.ContainsFunc(d.Replacements, func(b *purchase.NewClaim) bool { return b.Base.Pool.Replicas != nil })
+	})
+}
+
+func (dr *Draft) relied(a pack.Assignment, how string) model.Reason {
 	return model.Reason{
 		Code:    model.CodeSuperseded,
-		Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", dr.View.Pods[a.Pod].ID),
+		Message: fmt.Sprintf("pod %s, for which this plan finds a place, %s", dr.View.Pods[a.Pod].ID, how),
 		Remedy:  "wait for the next plan",
 	}
 }
@@ -106,15 +115,12 @@ func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
 	return slices.Compact(changed)
 }
 
-// firstRefused is the first of the placed pods that could not be bound in its turn, while the pods that some more decisions, and
-// those before, displace by choice still are where they were; -1 where all could.
+// firstRefused is the first of the placed pods that could not be bound in its turn, while the nodes that some more decisions, and
+// those before, take away still are there with all that they have; -1 where all could.
 func (dr *Draft) firstRefused(more []Decision) int {
 	mark := dr.Scheduler.Mark()
 	defer dr.Scheduler.Revert(mark)
 	for i, d := range slices.Concat(dr.Decisions, more) {
-		if i < len(dr.Decisions) && !d.Reason.ByChoice() {
-			continue
-		}
 		for _, a := range assignmentsOf(&d) {
 			if _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); !virtual {
 				dr.Scheduler.Uncount(a)
@@ -122,6 +128,9 @@ func (dr *Draft) firstRefused(more []Decision) int {
 		}
 		for _, h := range d.Hosts {
 			pack.Refill(dr.Scheduler, h, dr.Moving[h])
+			if i < len(dr.Decisions) && !d.Reason.ByChoice() {
+				pack.Reopen(dr.Scheduler, h)
+			}
 		}
 	}
 	return dr.Scheduler.FirstRefused(dr.placed)
