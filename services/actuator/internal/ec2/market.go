@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/answer"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/budget"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 )
@@ -81,8 +82,9 @@ func (m *Market) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 		MaxResults: aws.Int32(100),
 	})
 	var out []catalog.Type
+	read := answer.Of[sdk.DescribeInstanceTypesOutput]()
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(ctx, read)
 		if err != nil {
 			return nil, fmt.Errorf("describe instance types: %w", classify(err))
 		}
@@ -143,8 +145,9 @@ func (m *Market) zonesByType(ctx context.Context) (map[string][]string, error) {
 		LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
 	})
 	out := map[string][]string{}
+	read := answer.Of[sdk.DescribeInstanceTypeOfferingsOutput]()
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(ctx, read)
 		if err != nil {
 			return nil, fmt.Errorf("describe instance type offerings: %w", classify(err))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/answer"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -166,8 +167,9 @@ func (m *Market) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, erro
 	})
 	out := map[cloud.TypeZone]int64{}
 	newest := map[cloud.TypeZone]time.Time{}
+	read := answer.Of[sdk.DescribeSpotPriceHistoryOutput]()
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(ctx, read)
 		if err != nil {
 			return nil, fmt.Errorf("describe spot price history: %w", classify(err))
 		}
