@@ -19,11 +19,11 @@ type round = topology.Leniency
 func (a *attempt) repair() {
 	daemons := len(a.s.rules.Daemons) > 0
 	if daemons {
-		a.countClaims() // DaemonSets' pods are on all of them from the start
+		a.countClaims() // DaemonSets' pods are on all of them from the start, and gone with those that are dropped
 	}
 	a.replay(purchase.ByPod(a.claims))
 	a.placeLeft()
-	for i := 0; daemons && len(a.claims) > 0 && a.settle(); i++ {
+	for i := 0; daemons && a.settle(); i++ {
 		a.buysNodes = i+1 < mostSettles // and never at last: a new node brings more pods of DaemonSets
 		if i < mostSettles {
 			a.placeLeft()

@@ -50,13 +50,14 @@ func (a *attempt) stays(x Assignment) bool {
 	if x.Claim == nil && a.s.matcher.DeviceCapacity(c, x.Host, 1) == 0 || x.Claim != nil && !a.s.takeDevices(x.Claim, c) {
 		return false
 	}
-	if !t.Allows(c, site) {
-		t.Freeze(c, site)
-	}
+	relies := !t.Allows(c, site)
 	if x.Claim == nil {
 		a.s.v.Place(x.Host, c, 1)
 	} else {
 		t.Add(c, site, 1)
+	}
+	if relies {
+		t.Freeze(c, site)
 	}
 	return true
 }
