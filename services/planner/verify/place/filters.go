@@ -118,7 +118,8 @@ func (f *filters) put(pod *model.Pod, p *Place) {
 	}
 }
 
-// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others.
+// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others. A claim
+// that goes before its node has joined gets none.
 func (f *filters) putDaemons() {
 	for _, d := range f.c.f.Cluster.Snapshot.DaemonSets {
 		class := f.c.f.Cluster.Classes[d.Class]
@@ -128,7 +129,7 @@ func (f *filters) putDaemons() {
 		known := make(map[*kind]certainty)
 		at := f.at(class.ID)
 		for _, p := range f.c.all {
-			if p.node != nil {
+			if p.node != nil || f.gone[p] {
 				continue
 			}
 			in, ok := known[p.kind]
