@@ -52,7 +52,7 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 }
 
 // narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those that
-// pods with pod rules may depend on.
+// pods with pod rules may depend on, or DaemonSets: a pod may fit only where one of them does not run.
 func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	if len(open) == 0 {
 		return nil
@@ -70,6 +70,9 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 		for _, asked := range asks(pr) {
 			add(narrow(open, asked))
 		}
+	}
+	for _, d := range w.Daemons {
+		keys = slices.Concat(keys, d.Class.Profile.Keys)
 	}
 	for _, k := range keys {
 		r, _ := open.Get(k)
