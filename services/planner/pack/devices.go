@@ -30,6 +30,11 @@ func (s *Scheduler) devicesFit(b *purchase.NewClaim, more ...*view.Class) func(*
 	}
 }
 
+// rankAll lists, for each claim, what it may become.
+func (s *Scheduler) rankAll(claims []*purchase.NewClaim) {
+	s.buyer.RankAll(claims, s.limits, func(b *purchase.NewClaim) func(*market.Option) bool { return s.devicesFit(b) })
+}
+
 func (s *Scheduler) couldBecome(b *purchase.NewClaim, o *market.Option, more []*view.Class) bool {
 	mark := s.devices.Fork()
 	defer s.devices.Back(mark)

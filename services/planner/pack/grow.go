@@ -81,7 +81,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 		if !o.Available || !o.Fits(load) || !fits(o) || (b.Site == nil && !g.a.s.harmless(o)) {
 			return false
 		}
-		if b.Site != nil && !market.SameOn(g.a.s.keys, o, b.Base) {
+		if b.Site != nil && !(market.SameOn(g.a.s.keys, o, b.Base) && b.IsLikeShown(o, g.a.s.keys)) {
 			return false
 		}
 		if b.Site == nil && g.a.hasPodRules(g.class) && !g.wouldAllow(&o.Place) {

@@ -31,8 +31,34 @@ func (a *attempt) repair() {
 	}
 }
 
-// placeLeft places what is left, in rounds.
+// placeLeft places what is left. Where some pods have no place at last, claims give up what they could become elsewhere, if that lets
+// any of those in: what they may become are domains to spread over.
 func (a *attempt) placeLeft() {
+	if a.placeInRounds(); len(a.unplaced) == 0 || a.s.Stopped() {
+		return
+	}
+	mark, before := a.s.Mark(), make(map[*purchase.NewClaim]purchase.NewClaim)
+	for _, b := range a.claims {
+		if b.Site == nil || b.Options != nil {
+			continue
+		}
+		alike := slices.DeleteFunc(slices.Clone(b.Shown), func(o *market.Option) bool { return !topology.Alike(a.s.tally, &o.Place, &b.Base.Place) })
+		if len(alike) < len(b.Shown) {
+			before[b], b.Shown, b.Settled = *b, alike, true
+			a.s.tally.Narrow(b.Site, nil, placesOf(alike)...)
+		}
+	}
+	if len(before) == 0 || a.placeInRounds() {
+		return
+	}
+	a.s.Revert(mark)
+	for b, was := range before {
+		b.Shown, b.Settled = was.Shown, was.Settled
+	}
+}
+
+// placeInRounds places what is left, in rounds, and says whether it placed any.
+func (a *attempt) placeInRounds() (some bool) {
 	classes := make([]*view.Class, len(a.unplaced))
 	for i, it := range a.unplaced {
 		classes[i] = it.Class
@@ -43,10 +69,13 @@ func (a *attempt) placeLeft() {
 		if r.Over != 0 {
 			a.countClaims()
 		}
-		if a.placeRound(r) && (r.Undecided || r.Jointly) {
+		progress := a.placeRound(r)
+		some = some || progress
+		if progress && (r.Undecided || r.Jointly) {
 			i = -1 // there are more pods now that others may be with
 		}
 	}
+	return some
 }
 
 // openTo are the nodes, claims of this plan and hosts in flight, of which something is open that matters to a class.
@@ -203,12 +232,8 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 
 // mayBecome says what a claim may become with one more pod of a class, capacity and limits aside.
 func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Option) bool {
-	fits, shown := a.s.devicesFit(b, c), b.Shown
-	switch {
-	case b.Site == nil:
-		return func(o *market.Option) bool { return fits(o) && a.s.harmless(o) }
-	case !b.Settled:
-		return func(o *market.Option) bool { return fits(o) && b.IsLikeShown(o, a.s.keys) }
+	fits := a.s.devicesFit(b, c)
+	return func(o *market.Option) bool {
+		return fits(o) && b.IsLikeShown(o, a.s.keys) && (b.Site != nil || a.s.harmless(o))
 	}
-	return func(o *market.Option) bool { return fits(o) && slices.Contains(shown, o) }
 }

@@ -416,7 +416,7 @@ func (a *attempt) site(b *purchase.NewClaim) *topology.Site {
 
 // places are what a claim may become: everything that holds its pods within limits, as far as claims list it.
 func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
-	if a.lastListed != nil && b.Site == nil && b.Options == nil && purchase.Alike(a.lastListed, b) {
+	if a.lastListed != nil && b.Site == nil && slices.Equal(a.lastListed.Options, b.Options) && purchase.Alike(a.lastListed, b) {
 		b.Shown = a.lastListed.Shown
 		return a.lastPlaces
 	}

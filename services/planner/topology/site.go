@@ -80,6 +80,9 @@ type nodeForms struct {
 	formIndex map[string]int32
 	// passes says for each filter and form how the form does: 0 not judged yet.
 	passes [][]pass
+	// lastPlaces are the places that were asked for last, and lastForm is their form.
+	lastPlaces []*fit.Place
+	lastForm   int32
 	// probe is the hostname of a node that is only thought of.
 	probe int32
 }
@@ -123,6 +126,9 @@ func (a *nodeForms) freshHost() int32 {
 
 // form interns what a node may be.
 func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
+	if len(pin) == 0 && len(places) > 0 && len(places) == len(a.lastPlaces) && &places[0] == &a.lastPlaces[0] {
+		return a.lastForm
+	}
 	ids := make([]int32, 0, len(places))
 	for _, p := range places {
 		id, ok := a.seen[p]
@@ -137,7 +143,11 @@ func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 	if len(ids) == 0 {
 		ids = append(ids, a.shape(pin, &fit.Place{}))
 	}
-	return a.formOf(podrules.SortUnique(ids))
+	f := a.formOf(podrules.SortUnique(ids))
+	if len(pin) == 0 {
+		a.lastPlaces, a.lastForm = places, f
+	}
+	return f
 }
 
 // formOf interns a node that may be one of some shapes, which are sorted.

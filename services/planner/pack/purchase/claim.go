@@ -23,7 +23,8 @@ type NewClaim struct {
 	Site *topology.Site
 	// Shown are the options that the site is judged by: it becomes nothing else.
 	Shown []*market.Option
-	// Settled says that some of its pods may run on each of the Shown options, which differ in labels that matter to them.
+	// Settled says that it becomes nothing that is like the Shown options either: some of its pods may run on each of those, which differ
+	// in labels that matter to them, or pods elsewhere rely on what it gave up.
 	Settled bool
 	// DeviceNumber is its place in the eyes of devices; 0 where none of its pods claims any.
 	DeviceNumber int
@@ -89,7 +90,7 @@ func (b *NewClaim) distinct(key string) int {
 // IsLikeShown says whether a claim may become an option, as far as others look at some labels of its node: pods may have been
 // placed since its site was made, which took it to be nowhere else.
 func (b *NewClaim) IsLikeShown(o *market.Option, keys []string) bool {
-	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return market.SameOn(keys, x, o) })
+	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return x == o || !b.Settled && market.SameOn(keys, x, o) })
 }
 
 // Relaxed says that the claim is less flexible than its pool's minValues ask for.
