@@ -30,9 +30,9 @@ func (s *solver) dive(x *pricing.Columns, limit int64) {
 		}
 		old = append(old[:0], x.Pool...)
 		x.Begin(pl, old)
-		// What is left is little of the whole, so it may be a little further from its optimum.
+		// What is left is little of the whole, so it may be a little further from its optimum; and half of the work is for what is left then.
 		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.Cost))
-		x.Generate(pricing.Effort{Gap: gap, Limit: limit, Nodes: pricingNodes, Stop: s.stopped})
+		x.Generate(pricing.Effort{Gap: gap, Limit: x.Work() + (limit-x.Work())/2, Stop: s.stopped})
 		if pl.Pods == 0 && float64(pl.Cost)+x.Bound >= float64(s.best.Cost) {
 			return
 		}

@@ -135,9 +135,9 @@ func (s *solver) improve() {
 	case s.c.Source.Worth:
 	case s.c.Source.BoundOnly && 2*budget >= leastRounds/2*s.c.RoundWork():
 		x.Program.WorkLimit = 2 * budget
-		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 2, Slack: s.gap / 2})
+		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2})
 	case !s.c.Source.BoundOnly:
-		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 1})
+		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2})
 		y = slices.Clone(x.Duals)
 	}
 	s.prove(x, worth)
@@ -161,7 +161,7 @@ func (s *solver) improve() {
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
 func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
-	g.Gap, g.Nodes, g.Stop = s.gap, pricingNodes, s.stopped
+	g.Gap, g.Stop = s.gap, s.stopped
 	x.AddUsedUpLimits(s.best)
 	x.Begin(s.base, s.best.Fillings)
 	for n := range pricing.MaxLimitRounds + 1 {
@@ -211,8 +211,6 @@ const (
 	// leastRounds is how many rounds of column generation there must be work for: its bound starts low, and beats that of
 	// resources late.
 	leastRounds = 8
-	// pricingNodes is how many nodes the branch and bound of one pricing problem may visit.
-	pricingNodes = 30
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )

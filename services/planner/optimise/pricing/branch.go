@@ -1,48 +1,58 @@
 package pricing
 
-import (
-	"cmp"
-	"slices"
-)
+import "math"
 
-// branchAndBound looks for the best filling of one bin.
+// branchAndBound looks for the best filling of one bin: it solves the knapsack's relaxation, splits at a row of which the solution has
+// a part of a pod, and solves it again in each half.
 type branchAndBound struct {
 	p    *pricer
 	kn   *knapsack
 	v    []float64
 	best float64
-	// now is the filling at hand by index in rows, top the best; order are the places that may differ from the best.
+	// now is the filling at hand by index in rows, top the best.
 	now, top []int32
-	order    []dense
-	// byRatio are places in order, the densest first.
-	byRatio []int32
-	worth   float64
+	worth    float64
 	// beat is what a filling must be worth more than to be looked for.
-	beat  float64
-	nodes int
-	tol   float64
-	done  bool
-	steps int
-	// largeFirst makes large pods come first.
-	largeFirst bool
+	beat float64
+	// left is what may still be done.
+	left searchLimit
+	// open is what no filling is worth more than in the halves that were given up.
+	open float64
+	tol  float64
+	// half is the knapsack of the half at hand, least how many pods of each row a filling has there.
+	half  knapsack
+	least []int32
+	saved []split
 }
 
-// dense is a place with its value for the price of the capacity that it takes, and what all of its pods take and are worth.
-type dense struct {
-	ratio, price float64
-	all, worth   float64
-	x            int32
+// searchLimit is how many relaxations may be solved, and the pricer's work at which to end.
+type searchLimit struct {
+	nodes int
+	work  int64
+}
+
+// split is a half before it is split once more.
+type split struct {
+	basis     []int32
+	binv, rhs []float64
+	flags     []bool
 }
 
 func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
 	s.p, s.kn, s.v, s.best, s.worth, s.beat, s.tol = p, kn, v, 0, 0, 0, 1e-9*float64(kn.b.Price+1)
 	n := len(v)
 	if cap(s.now) < n {
-		s.now, s.top = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
+		s.now, s.top, s.least = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
 	}
-	s.now, s.top = s.now[:n], s.top[:n]
+	s.now, s.top, s.least = s.now[:n], s.top[:n], s.least[:n]
+	clear(s.top)
+}
+
+// empty starts on the empty filling.
+func (s *branchAndBound) empty() {
 	clear(s.now)
-	p.open.Open(kn.b)
+	s.worth = 0
+	s.p.open.Open(s.kn.b)
 }
 
 func (s *branchAndBound) put(x, q int32) {
@@ -51,9 +61,9 @@ func (s *branchAndBound) put(x, q int32) {
 	s.p.open.Put(s.kn.b.Rows[x], q)
 }
 
-// roundDown takes the whole pods of the relaxation.
-func (s *branchAndBound) roundDown() {
-	kn, l := s.kn, s.p.open
+// roundDown takes the whole pods of a relaxation.
+func (s *branchAndBound) roundDown(kn *knapsack) {
+	l := s.p.open
 	for x := range s.v {
 		if kn.up[x] && !kn.in[x] && s.v[x] > 0 {
 			if q := l.Capacity(kn.b.Rows[x], int32(kn.u[x])); q > 0 {
@@ -72,7 +82,7 @@ func (s *branchAndBound) roundDown() {
 }
 
 // fillUp adds what still fits, the least loss first.
-func (s *branchAndBound) fillUp() {
+func (s *branchAndBound) fillUp(lam []float64) {
 	kn, p := s.kn, s.p
 	for {
 		at, best, count := -1, 0.0, int32(0)
@@ -84,7 +94,7 @@ func (s *branchAndBound) fillUp() {
 			if q == 0 {
 				continue
 			}
-			if d := v / (1e-6*v + s.capacity(x)); d > best {
+			if d := v / (1e-6*v + capacity(kn, lam, x)); d > best {
 				at, best, count = x, d, q
 			}
 		}
@@ -97,140 +107,185 @@ func (s *branchAndBound) fillUp() {
 }
 
 // capacity is the price of the capacity that a pod takes.
-func (s *branchAndBound) capacity(x int) float64 {
-	k := s.kn.k
+func capacity(kn *knapsack, lam []float64, x int) float64 {
 	c := 0.0
-	for r, l := range s.kn.lam {
-		c += float64(l * s.kn.a[x*k+r])
+	for r, l := range lam {
+		c += float64(l * kn.a[x*kn.k+r])
 	}
 	return c
 }
 
-// record keeps the filling at hand as the best.
+// record keeps the filling at hand if it is the best.
 func (s *branchAndBound) record() {
-	s.best, s.beat = s.worth, max(s.beat, s.worth+s.tol)
-	copy(s.top, s.now)
+	if s.worth > s.best {
+		s.best, s.beat = s.worth, max(s.beat, s.worth+s.tol)
+		copy(s.top, s.now)
+	}
 }
 
-// branch searches all fillings that could be worth more, in the order of density, as many nodes as it may.
-func (s *branchAndBound) branch(upper float64, nodes int) (exact bool) {
-	p, kn := s.p, s.kn
-	gap := upper - s.beat + s.tol
-	// Rows that take no capacity with a price escape the bound.
-	free := false
-	p.open.Open(kn.b)
-	clear(s.now)
-	s.worth, s.order, s.nodes, s.steps = 0, s.order[:0], nodes, 0
-	left := 0.0
-	for _, l := range kn.lam {
-		left += l
+// branch searches all fillings that could be worth more, within a limit, and says what none is worth more than.
+func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
+	s.half.copy(s.kn, s.p.c.NumRows)
+	clear(s.least)
+	s.left, s.open = most, 0
+	s.visit(0)
+	return min(upper, max(s.beat, s.open))
+}
+
+// copy makes a knapsack equal to another one, as the whole of it, in its own memory; there are so many rows at most.
+func (kn *knapsack) copy(o *knapsack, rows int) {
+	n, k := len(o.u), o.k
+	if cap(kn.buf) < rows+k*k+3*k || cap(kn.basis) < k {
+		kn.buf, kn.flags, kn.basis = make([]float64, rows+k*k+3*k), make([]bool, 2*rows), make([]int32, k)
 	}
-	// A row that is worth less than its capacity by more than the gap is in no better filling, and one that is worth more
-	// by more than the gap is in every one.
-	for x, v := range s.v {
-		u := int32(kn.u[x])
-		if v <= 0 || u == 0 {
+	kn.b, kn.k, kn.a, kn.sure = o.b, k, o.a, 0
+	buf := kn.buf
+	kn.u, buf = buf[:n], buf[n:]
+	kn.binv, buf = buf[:k*k], buf[k*k:]
+	kn.xb, kn.lam, kn.rhs = buf[:k], buf[k:2*k], buf[2*k:3*k]
+	kn.up, kn.in, kn.basis = kn.flags[:n], kn.flags[n:2*n], kn.basis[:k]
+	copy(kn.u, o.u)
+	copy(kn.binv, o.binv)
+	copy(kn.up, o.up)
+	copy(kn.in, o.in)
+	copy(kn.basis, o.basis)
+	for r := range kn.rhs {
+		kn.rhs[r] = 1
+	}
+}
+
+// visit looks for fillings in the half at hand.
+func (s *branchAndBound) visit(depth int) {
+	h := &s.half
+	s.left.nodes--
+	ok := s.p.restore(h, s.v)
+	upper := s.p.upper(h, s.v)
+	if upper <= s.beat {
+		return
+	}
+	if !ok || s.left.nodes <= 0 || s.p.work >= s.left.work || depth == maxDepth {
+		s.open = max(s.open, upper)
+		return
+	}
+	s.try()
+	if upper <= s.beat {
+		return
+	}
+	x, q := s.fraction()
+	if x < 0 {
+		x, q = s.whole()
+	}
+	if x < 0 {
+		return // the least breaks a rule that the relaxation does not know, and so does more
+	}
+	down := math.Floor(q)
+	s.save(depth)
+	if q-down < 0.5 {
+		s.below(x, down, depth)
+	}
+	s.above(x, down+1, depth)
+	if q-down >= 0.5 {
+		s.below(x, down, depth)
+	}
+}
+
+// maxDepth is how often a half may be split.
+const maxDepth = 200
+
+// fraction is the row with the largest part of a pod in the relaxation's solution, by what that is worth, and how many pods of it there
+// are beyond the least; -1 where all are whole.
+func (s *branchAndBound) fraction() (row int32, q float64) {
+	h := &s.half
+	row = -1
+	most := 0.0
+	for i, x := range h.basis {
+		if x < 0 {
 			continue
 		}
-		c := s.capacity(x)
-		if c-v > gap {
-			continue
+		f := h.xb[i] - math.Floor(h.xb[i]+1e-9)
+		if w := min(f, 1-f) * s.v[x]; f > 1e-7 && w > most {
+			row, q, most = x, h.xb[i]+1e-9, w
 		}
-		if v-c > gap {
-			if p.open.Capacity(kn.b.Rows[x], u) < u {
-				return true
+	}
+	return row, q
+}
+
+// whole is a row with pods beyond the least in a solution that has no parts of pods, and a little less than there are; -1 where none has.
+func (s *branchAndBound) whole() (row int32, q float64) {
+	h := &s.half
+	for i, x := range h.basis {
+		if x >= 0 && h.xb[i] > 0.5 {
+			return x, math.Round(h.xb[i]) - 0.5
+		}
+	}
+	for x, up := range h.up {
+		if up && !h.in[x] && h.u[x] > 0.5 {
+			return int32(x), h.u[x] - 0.5
+		}
+	}
+	return -1, 0
+}
+
+// try makes a filling of the relaxation's solution.
+func (s *branchAndBound) try() {
+	s.empty()
+	for x, q := range s.least {
+		if q > 0 {
+			if q = s.p.open.Capacity(s.kn.b.Rows[x], q); q > 0 {
+				s.put(int32(x), q)
 			}
-			s.put(int32(x), u)
-			left -= float64(c * float64(u))
-			continue
 		}
-		free = free || c < 1e-9*v
-		s.order = append(s.order, dense{
-			ratio: v / max(c, 1e-9*v), price: c, all: float64(c * float64(u)), worth: float64(v * float64(u)), x: int32(x),
-		})
 	}
-	s.arrange(left)
-	p.work += int64(len(s.v)*(p.c.NumResources+2) + 16*len(s.order))
-	s.done = !free
-	s.visit(0, left)
-	p.work += int64((nodes-s.nodes)*(p.c.NumResources+8) + s.steps)
-	return s.done
+	s.roundDown(&s.half)
+	s.fillUp(s.half.lam)
+	s.record()
 }
 
-// visit tries all counts of the row at a depth, given the price of the capacity that is left.
-func (s *branchAndBound) visit(depth int, left float64) {
-	if depth == len(s.order) {
-		if s.worth > s.beat {
-			s.record()
-		}
-		return
-	}
-	if s.worth+s.most(depth, left) <= s.beat {
-		return
-	}
-	o := s.order[depth]
-	s.nodes--
-	if s.nodes < 0 {
-		s.done = false
-		return
-	}
-	row := s.kn.b.Rows[o.x]
-	q := s.p.open.Capacity(row, int32(s.kn.u[o.x])-s.now[o.x])
-	if q > 0 {
-		s.put(o.x, q)
-	}
-	for {
-		s.visit(depth+1, left-float64(float64(q)*o.price))
-		if q == 0 {
-			return
-		}
-		s.put(o.x, -1)
-		q--
-		rest := left - float64(float64(q)*o.price)
-		if s.nodes < 0 || s.worth+s.most(depth+1, rest) <= s.beat {
-			s.put(o.x, -q)
-			return
-		}
-	}
+// below goes on with at most q pods of a row more than the least.
+func (s *branchAndBound) below(x int32, q float64, depth int) {
+	u := s.half.u[x]
+	s.half.u[x] = q
+	s.visit(depth + 1)
+	s.half.u[x] = u
+	s.load(depth)
 }
 
-// largePart is how much of what is left of a bin a pod takes that is large: of these few fit, so that all counts are soon tried, and
-// what is left then is shared by the others.
-const largePart = 0.125
-
-// arrange puts the rows in the order in which they are tried: the large ones first, the largest before others; then the densest.
-func (s *branchAndBound) arrange(left float64) {
-	large := func(o *dense) float64 {
-		if s.largeFirst && o.price > largePart*left {
-			return o.price
-		}
-		return 0
+// above goes on with at least q pods of a row more than the least.
+func (s *branchAndBound) above(x int32, q float64, depth int) {
+	h := &s.half
+	for r := range h.rhs {
+		h.rhs[r] -= float64(q * h.a[int(x)*h.k+r])
 	}
-	slices.SortFunc(s.order, func(a, b dense) int {
-		return cmp.Or(cmp.Compare(large(&b), large(&a)), cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.x, b.x))
-	})
-	s.byRatio = s.byRatio[:0]
-	for k := range s.order {
-		s.byRatio = append(s.byRatio, int32(k))
-	}
-	slices.SortStableFunc(s.byRatio, func(a, b int32) int { return cmp.Compare(s.order[b].ratio, s.order[a].ratio) })
+	h.u[x] -= q
+	s.least[x] += int32(q)
+	was := h.sure
+	h.sure += float64(q * s.v[x])
+	s.visit(depth + 1)
+	s.least[x] -= int32(q)
+	h.sure = was
+	h.u[x] += q
+	s.load(depth)
 }
 
-// most is what the rows from a depth on are worth at most in what is left of the capacity, by its price: as many of the densest as there
-// are, and so on.
-func (s *branchAndBound) most(depth int, left float64) float64 {
-	sum := 0.0
-	for _, k := range s.byRatio {
-		if int(k) < depth {
-			continue
-		}
-		o := &s.order[k]
-		s.steps += 2
-		if o.all > left {
-			return sum + float64(o.ratio*max(0, left))
-		}
-		sum += o.worth
-		left -= o.all
+// save keeps the half at hand.
+func (s *branchAndBound) save(depth int) {
+	h := &s.half
+	for len(s.saved) <= depth {
+		s.saved = append(s.saved, split{})
 	}
-	return sum
+	at := &s.saved[depth]
+	at.basis = append(at.basis[:0], h.basis...)
+	at.binv = append(at.binv[:0], h.binv...)
+	at.rhs = append(at.rhs[:0], h.rhs...)
+	at.flags = append(append(at.flags[:0], h.up...), h.in...)
+}
+
+// load goes back to the half that was kept.
+func (s *branchAndBound) load(depth int) {
+	h, at := &s.half, &s.saved[depth]
+	copy(h.basis, at.basis)
+	copy(h.binv, at.binv)
+	copy(h.rhs, at.rhs)
+	copy(h.up, at.flags)
+	copy(h.in, at.flags[len(h.up):])
 }

@@ -197,16 +197,13 @@ func (x *Columns) Work() int64 { return x.Program.Work + x.pr.work }
 
 // Effort says how far column generation goes.
 type Effort struct {
-	// Gap is how near to its bound the programme must come, Limit what work may be spent in all, Nodes what the branch and
-	// bound of one pricing problem may visit.
+	// Gap is how near to its bound the programme must come, Limit what work may be spent in all.
 	Gap   float64
 	Limit int64
-	Nodes int
-	// Depth is how often bins are priced more exactly when nothing else helps: by tables where few pods fit and, with a slack, with more
-	// nodes each time.
+	// Depth is how often bins are priced more exactly when nothing else helps.
 	Depth int
 	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this fraction of its
-	// price are not looked for, and large pods are tried first.
+	// price are not looked for.
 	Slack float64
 	Stop  func() bool
 }
@@ -272,24 +269,21 @@ func (x *Columns) round(g Effort) bool {
 	return true
 }
 
-// deepen goes over to more exact pricing; false if it may not.
+// deepen goes over to more exact pricing; false if it may not. Who wants columns needs the rest of the work to buy them.
 func (x *Columns) deepen(g Effort) bool {
-	if x.depth == g.Depth {
+	if x.depth == g.Depth || g.Slack == 0 && x.depth > 0 && x.Work() > g.Limit/3 {
 		return false
 	}
 	x.depth, x.alpha = x.depth+1, smoothing
 	return true
 }
 
-// nodes is what the branch and bound of one pricing problem may visit now.
-func (x *Columns) nodes(g Effort) int {
-	const more, workOfNode = 100, 32
-	n := g.Nodes
-	if g.Slack > 0 && x.depth > 0 {
-		for range x.depth {
-			n *= more
-		}
-		n = min(n, int(max(0, g.Limit-x.Work())/workOfNode))
+// nodes is how many relaxations the branch and bound of one pricing problem may solve now.
+func (x *Columns) nodes() int {
+	const more = 30
+	n := 0
+	for range x.depth {
+		n = max(1, n) * more
 	}
 	return n
 }
@@ -408,19 +402,17 @@ func (x *Columns) priceBin(b int32, g Effort) float64 {
 	if g.Slack > 0 {
 		enough = price * (1 + g.Slack)
 	}
-	worth, most, exact := x.pr.fill(kn, v, upper, enough, x.nodes(g))
-	if exact {
-		upper = min(upper, most+float64(1e-8*(price+1)))
-	}
+	most := x.pr.fill(kn, v, upper, enough, searchLimit{x.nodes(), g.Limit - x.Program.Work})
 	top := x.pr.search.top
-	if !exact && x.depth > 0 && (x.depth > 1 || g.Slack == 0) {
+	if most > max(price, x.pr.search.beat) && x.depth > 0 {
 		if u, ok := x.pr.solveTable(kn, v); ok {
-			upper = min(upper, u)
-			if worthOf(v, x.pr.table.counts) > worth {
+			most = min(most, u)
+			if worthOf(v, x.pr.table.counts) > x.pr.search.best {
 				top = x.pr.table.counts
 			}
 		}
 	}
+	upper = min(upper, most+float64(1e-8*(price+1)))
 	x.find(kn, b, top)
 	return upper - toll
 }

@@ -10,7 +10,7 @@ import (
 // pricer finds the filling of a bin that is worth most, for given values of pods: a bounded knapsack with as many
 // capacities as there are resources. First its linear relaxation, by a simplex method that starts where it ended for the
 // same bin the last time; the relaxation's duals price the capacities. Then whole pods: the relaxation rounded down and
-// filled up, improved by branch and bound, which is cut short after so many nodes.
+// filled up, improved by branch and bound, which is cut short after so many relaxations.
 type pricer struct {
 	c         *compact.Problem
 	open      *compact.OpenBin
@@ -40,6 +40,9 @@ type knapsack struct {
 	binv  []float64
 	xb    []float64
 	lam   []float64
+	// rhs is what the bin has of each capacity beside pods that are in every filling, and those are worth sure; nil is all of each.
+	rhs   []float64
+	sure  float64
 	fresh bool
 	buf   []float64
 	flags []bool
@@ -140,9 +143,9 @@ func (p *pricer) values(b *compact.Bin, y []float64) []float64 {
 // upper is a value that no filling exceeds: the Lagrangian for the capacity prices of the last solution.
 func (p *pricer) upper(kn *knapsack, v []float64) float64 {
 	k := kn.k
-	sum := 0.0
-	for _, l := range kn.lam {
-		sum += l
+	sum := kn.sure
+	for r, l := range kn.lam {
+		sum += float64(l * kn.has(r))
 	}
 	if k == 3 {
 		l0, l1, l2 := kn.lam[0], kn.lam[1], kn.lam[2]
@@ -236,22 +239,8 @@ func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up boo
 
 // exchange moves a variable until it, or one of the basis, reaches its end.
 func (p *pricer) exchange(kn *knapsack, x int32, up bool) {
-	k := kn.k
-	sign, t := 1.0, math.Inf(1)
-	if !up {
-		sign = -1
-	}
-	for i := range k {
-		s := 0.0
-		if x >= 0 {
-			for r := range k {
-				s += float64(kn.binv[i*k+r] * kn.a[int(x)*k+r])
-			}
-		} else {
-			s = kn.binv[i*k+int(-1-x)]
-		}
-		p.col[i] = s * sign
-	}
+	t := math.Inf(1)
+	p.column(kn, x)
 	if x >= 0 {
 		t = kn.u[x]
 	}
@@ -318,17 +307,45 @@ func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
 	}
 }
 
-// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what it is worth, and what none is worth more than;
-// fillings that are not worth more than enough are not looked for. relax came before.
-func (p *pricer) fill(kn *knapsack, v []float64, upper, enough float64, nodes int) (worth, most float64, exact bool) {
+// has is what the bin has of a capacity.
+func (kn *knapsack) has(r int) float64 {
+	if kn.rhs == nil {
+		return 1
+	}
+	return kn.rhs[r]
+}
+
+// column computes what the variables of the basis lose when another one, at the end of its range, moves away from that.
+func (p *pricer) column(kn *knapsack, x int32) {
+	k, sign := kn.k, 1.0
+	if x >= 0 && kn.up[x] {
+		sign = -1
+	}
+	for i := range k {
+		s := 0.0
+		if x >= 0 {
+			for r := range k {
+				s += float64(kn.binv[i*k+r] * kn.a[int(x)*k+r])
+			}
+		} else {
+			s = kn.binv[i*k+int(-1-x)]
+		}
+		p.col[i] = s * sign
+	}
+}
+
+// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what none is worth more than; fillings that are not
+// worth more than enough are not looked for. relax came before.
+func (p *pricer) fill(kn *knapsack, v []float64, upper, enough float64, most searchLimit) float64 {
 	s := &p.search
 	s.begin(p, kn, v)
-	s.roundDown()
-	s.fillUp()
+	s.empty()
+	s.roundDown(kn)
+	s.fillUp(kn.lam)
 	s.record()
-	s.beat, s.largeFirst = max(s.beat, enough), enough > 0
-	if s.beat >= upper || s.branch(upper, nodes) {
-		return s.best, min(upper, s.beat), true
+	s.beat = max(s.beat, enough)
+	if s.beat >= upper || most.nodes == 0 {
+		return upper
 	}
-	return s.best, upper, false
+	return s.branch(upper, most)
 }

@@ -1,0 +1,129 @@
+package pricing
+
+import (
+	"math"
+	"slices"
+)
+
+// restore solves the relaxation again after what the bin has, or how many pods there may be, has become less; false where it finds
+// nothing within that: the prices of capacities show then how little that is.
+func (p *pricer) restore(kn *knapsack, v []float64) bool {
+	p.lam, p.col = p.lam[:kn.k], p.col[:kn.k]
+	for range 2*len(v) + 8*kn.k {
+		p.prices(kn, v)
+		for r, l := range p.lam {
+			kn.lam[r] = max(0, l)
+		}
+		p.solution(kn)
+		leave, up := kn.outside()
+		if leave < 0 {
+			return true
+		}
+		x := p.enterFor(kn, v, leave, up)
+		if x == nothing {
+			p.forbid(kn, v, leave, up)
+			return false
+		}
+		p.column(kn, x)
+		p.swap(kn, leave, x, up)
+		if x >= 0 {
+			kn.up[x] = false
+		}
+	}
+	return false
+}
+
+// forbid raises the prices of capacities until nothing is worth anything, given a variable that can't be brought back into its range.
+func (p *pricer) forbid(kn *knapsack, v []float64, leave int, up bool) {
+	by := -kn.xb[leave]
+	if up {
+		by = kn.u[kn.basis[leave]] - kn.xb[leave]
+	}
+	for r, f := range kn.binv[leave*kn.k : (leave+1)*kn.k] {
+		p.col[r] = float64(f / by)
+	}
+	all := 2 * math.Abs(p.upper(kn, v))
+	for r, f := range p.col {
+		kn.lam[r] = max(0, kn.lam[r]+float64(all*f))
+	}
+}
+
+// solution computes the variables of the basis.
+func (p *pricer) solution(kn *knapsack) {
+	k := kn.k
+	for r := range p.col {
+		p.col[r] = kn.has(r)
+	}
+	for x, up := range kn.up {
+		if up && !kn.in[x] {
+			for r := range p.col {
+				p.col[r] -= float64(kn.a[x*k+r] * kn.u[x])
+			}
+		}
+	}
+	for i := range k {
+		sum := 0.0
+		for r, q := range p.col {
+			sum += float64(kn.binv[i*k+r] * q)
+		}
+		kn.xb[i] = sum
+	}
+	p.work += int64(len(kn.up) + k*k)
+}
+
+// outside is the place of the variable of the basis that is furthest outside its range; up says that it is above. -1 is none.
+func (kn *knapsack) outside() (at int, up bool) {
+	at = -1
+	most := 1e-9
+	for i, x := range kn.basis {
+		if -kn.xb[i] > most {
+			at, up, most = i, false, -kn.xb[i]
+		}
+		if x >= 0 && kn.xb[i]-kn.u[x] > most {
+			at, up, most = i, true, kn.xb[i]-kn.u[x]
+		}
+	}
+	return at, up
+}
+
+// enterFor is the variable that takes the place of one outside its range, at the least loss.
+func (p *pricer) enterFor(kn *knapsack, v []float64, leave int, up bool) int32 {
+	k := kn.k
+	line := kn.binv[leave*k : leave*k+k]
+	at, best := int32(nothing), math.Inf(1)
+	for x, w := range v {
+		if kn.in[x] || kn.u[x] == 0 {
+			continue
+		}
+		f := 0.0
+		a := kn.a[x*k : x*k+k]
+		for r, l := range p.lam {
+			w -= float64(l * a[r])
+			f += float64(line[r] * a[r])
+		}
+		if kn.up[x] {
+			w, f = -w, -f
+		}
+		// Growing by one takes f off the variable that leaves.
+		if !up {
+			f = -f
+		}
+		if f > 1e-9 {
+			if t := max(0, -w) / f; t < best {
+				at, best = int32(x), t
+			}
+		}
+	}
+	for r, l := range p.lam {
+		x := int32(-1 - r)
+		f := line[r]
+		if !up {
+			f = -f
+		}
+		if f > 1e-9 && max(0, l)/f < best && !slices.Contains(kn.basis, x) {
+			at, best = x, max(0, l)/f
+		}
+	}
+	p.work += int64(len(v) * (2*k + 1))
+	return at
+}
