@@ -14,7 +14,7 @@ import (
 // each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
 //
 // Which order there is, is a matter of trying: first those that have pod rules; and where some never may, these before all others
-// the next time. A pod that gets a place later only, as its node goes at once, is nowhere.
+// the next time, and the first of the others after all. A pod that gets a place later only, as its node goes at once, is nowhere.
 func (c *Check) Displaced() {
 	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID)}
 	if d.find(); len(d.groups) == 0 {
@@ -44,7 +44,7 @@ func (c *Check) Displaced() {
 }
 
 // mostTurns is in how many orders displaced pods are tried.
-const mostTurns = 4
+const mostTurns = 8
 
 // comeBack binds the displaced pods, and returns those that never may be where they go.
 func (d *displaced) comeBack() (now *filters, stuck []*group) {
@@ -62,6 +62,8 @@ func (d *displaced) comeBack() (now *filters, stuck []*group) {
 			return slices.ContainsFunc(left, func(x *group) bool { return x.class == g.class && x.to == g.to })
 		}
 		order = firstThose(order, isLeft)
+		others := order[len(left):]
+		order = slices.Concat(order[:len(left)], others[min(1, len(others)):], others[:min(1, len(others))])
 	}
 	return now, stuck
 }
