@@ -39,7 +39,7 @@ func (t *trial) unplaced() map[model.ClassID]*leftPending {
 func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 	for _, id := range slices.Sorted(maps.Keys(unplaced)) {
 		s := unplaced[id]
-		pod := w.running(s.pod)
+		pod := w.again(s.pod.ID) // also where it runs on a node on its way out
 		found := make(map[string]bool)
 		v, err := w.s.Schedule(pod)
 		if err != nil {

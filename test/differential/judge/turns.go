@@ -19,11 +19,11 @@ func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 			return err
 		}
 		// A pod that nodes on their way out keep from being placed is planned for once they are gone, and one that needs nodes
-		// which replace others once these are there.
+		// which replace others, or which buffers get once it has no place, when these are there.
 		for _, lingers := range t.lingering() {
 			w := t.turned(x)
 			w.lingers = lingers
-			w.withoutReplacements()
+			w.withoutLater()
 			if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
 				return err
 			}
@@ -137,10 +137,21 @@ func (t *trial) turns() []turn {
 	return append(alone, together...)
 }
 
-// withoutReplacements takes away the nodes that take the place of others.
-func (w *world) withoutReplacements() {
+// withoutLater takes away the nodes that are decided once no more pods are placed: those that take the place of others, and those
+// that buffers alone have capacity on.
+func (w *world) withoutLater() {
+	pods, kept := make(map[string]bool), make(map[string]bool)
+	for _, p := range w.order {
+		if w.virtual(p.Pod) == nil {
+			pods[w.target(p)] = true
+		} else {
+			kept[w.target(p)] = true
+		}
+	}
 	w.nodes = slices.DeleteFunc(w.nodes, func(n *kube.Node) bool {
-		return slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool { return c.Disruption != "" && n.Name == "claim-"+string(c.ID) })
+		return slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool {
+			return n.Name == "claim-"+string(c.ID) && (c.Disruption != "" || kept[n.Name] && !pods[n.Name])
+		})
 	})
 }
 
