@@ -106,6 +106,19 @@ func TestDisplacedPodsKeepWhatTheyAskOfOthers(t *testing.T) {
 				s.displace("even-0", "even", "r-1a")
 			}), func(s *scene) { s.running("even-9", "even", "r-1a") }, "destination of pod shop/even-0",
 		},
+		"one that waits for another, before a third": {
+			scenery(func(s *scene) {
+				s.class("client", func(c *model.PodClass) {
+					even(zone)(c)
+					near(zone, "db")(c)
+				})
+				s.class("db", nil)
+				s.class("free", func(c *model.PodClass) { c.Labels = model.Labels{{Key: "app", Value: "client"}} })
+				s.displace("a-0", "free", "r-1a")
+				s.displace("client-0", "client", "r-1a")
+				s.displace("db-0", "db", "r-1a")
+			}), func(s *scene) { s.destination("db-0").Node = "r-1b" }, "destination of pod shop/client-0",
+		},
 		"those that get a place later are nowhere": {
 			scenery(func(s *scene) {
 				s.class("even", even(zone))
