@@ -14,14 +14,28 @@ func (s *solver) offer(pl *compact.Plan) {
 	}
 }
 
+// dives rounds the programme's solution in several ways, as long as there is work for that and the best plan is not as good as asked for.
+func (s *solver) dives(x *pricing.Columns, limit int64) {
+	root := slices.Clone(x.Pool)
+	for way := range mostDives {
+		if way > 0 {
+			x.Begin(s.base, root)
+		}
+		s.dive(x, limit, way)
+		if s.enough() || x.Work() >= limit {
+			return
+		}
+	}
+}
+
 // dive rounds the programme's solution: it buys what the solution has whole copies of, or else some of what it has most
 // of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals, finishes
 // the packing; the best of these packings counts.
-func (s *solver) dive(x *pricing.Columns, limit int64) {
+func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 	pl, end := s.base.Clone(), s.base.Clone()
 	var old []compact.Filling
 	for len(x.Rows) > 0 {
-		bought := s.buyWhole(x, pl) || s.buyPart(x, pl)
+		bought := s.buyWhole(x, pl) || s.buyPart(x, pl, way)
 		end.Set(pl)
 		s.finish(end, x.Duals)
 		s.offer(end)
@@ -67,8 +81,8 @@ func (s *solver) buy(pl *compact.Plan, p compact.Filling, n int32) bool {
 	return true
 }
 
-// buyPart buys one copy of the columns that the solution has most of.
-func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan) bool {
+// buyPart buys one copy of the columns that the solution has most of; in all ways but the first, chance makes more of some of them.
+func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan, way int) bool {
 	type part struct {
 		share float64
 		j     int32
@@ -77,7 +91,8 @@ func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan) bool {
 	value := 0.0
 	for k, j := range x.Program.Basis {
 		if j >= 0 && x.Pool[j].Bin >= 0 && x.Program.X[k] > 1e-4 {
-			parts = append(parts, part{x.Program.X[k], j})
+			chance := float64(compact.Mix(uint64(way), uint64(len(x.Rows)*len(x.Pool)+k))>>11) / (1 << 53)
+			parts = append(parts, part{x.Program.X[k] * (1 + float64(float64(way)*chance)), j})
 			value += float64(x.Program.X[k] * x.Program.Cost[j])
 		}
 	}

@@ -150,7 +150,7 @@ func (s *solver) improve() {
 	}
 	if s.c.NumRows <= maxRows {
 		before := x.Work()
-		s.dive(x, budget*9/10)
+		s.dives(x, budget*9/10)
 		s.work.Round = x.Work() - before
 	}
 	s.polish(y, budget/20)
@@ -184,7 +184,7 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 	}
 	if x.Bound <= worth {
 		kind = KindResource
-	} else if x.Converged {
+	} else if x.Converged(s.gap) {
 		kind = KindLP
 	}
 	if slices.ContainsFunc(s.c.Bins, func(b compact.Bin) bool { return b.Existing() }) {
@@ -211,6 +211,8 @@ const (
 	// leastRounds is how many rounds of column generation there must be work for: its bound starts low, and beats that of
 	// resources late.
 	leastRounds = 8
+	// mostDives is how often the programme's solution is rounded, each time another way.
+	mostDives = 6
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )

@@ -35,7 +35,6 @@ type Columns struct {
 	found                                       []found
 	Rounds                                      int
 	alpha                                       float64
-	Converged                                   bool
 	// depth is how often it went over to more exact pricing, which takes longer.
 	depth int
 }
@@ -100,7 +99,7 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 	x.pr.renew(x.demand)
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
-	x.Bound, x.Rounds, x.Converged, x.depth = 0, 0, false, 0
+	x.Bound, x.Rounds, x.depth = 0, 0, 0
 	for i, v := range x.BestDuals {
 		if x.at[i] < 0 {
 			x.BestDuals[i] = 0
@@ -214,8 +213,11 @@ func (x *Columns) Generate(g Effort) {
 	x.alpha = smoothing
 	value, bound, since := x.Program.Value(), x.Bound, 0
 	for x.Work() < g.Limit && !g.Stop() {
-		if x.Bound >= x.Program.Value()*(1-g.Gap) {
-			x.Converged = true
+		gap := g.Gap
+		if x.spares(g) {
+			gap /= 3
+		}
+		if x.Converged(gap) {
 			return
 		}
 		if since++; since == stallRounds+x.Program.Rows/20 {
@@ -269,9 +271,15 @@ func (x *Columns) round(g Effort) bool {
 	return true
 }
 
-// deepen goes over to more exact pricing; false if it may not. Who wants columns needs the rest of the work to buy them.
+// Converged says that the programme is within a gap of its bound.
+func (x *Columns) Converged(gap float64) bool { return x.Bound >= x.Program.Value()*(1-gap) }
+
+// spares says that there is work for more than is asked for: who wants columns needs most of it to buy them.
+func (x *Columns) spares(g Effort) bool { return g.Slack == 0 && x.Work() <= g.Limit/3 }
+
+// deepen goes over to more exact pricing; false if it may not.
 func (x *Columns) deepen(g Effort) bool {
-	if x.depth == g.Depth || g.Slack == 0 && x.depth > 0 && x.Work() > g.Limit/3 {
+	if x.depth == g.Depth || g.Slack == 0 && x.depth > 0 && !x.spares(g) {
 		return false
 	}
 	x.depth, x.alpha = x.depth+1, smoothing
