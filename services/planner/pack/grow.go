@@ -81,7 +81,7 @@ func (g *grower) grownOption(b *purchase.NewClaim, anyPrice bool, most int64) *m
 		if !o.Available || !o.Fits(load) || !fits(o) || (b.Site == nil && !g.a.s.harmless(o)) {
 			return false
 		}
-		if b.Site != nil && !(market.SameOn(g.a.s.keys, o, b.Base) && b.IsLikeShown(o, g.a.s.keys)) {
+		if b.Site != nil && !(market.SameOn(g.a.s.keys, o, b.Base) && b.IsLikeShown(o, g.a.s.tally)) {
 			return false
 		}
 		if b.Site == nil && g.a.hasPodRules(g.class) && !g.wouldAllow(&o.Place) {
@@ -237,10 +237,6 @@ func (g *grower) add(x *growth) {
 	b.Items, b.Options = x.items, x.options
 	if b.Options != nil {
 		b.CountLargest(a.s.limits)
-	}
-	b.Settled = b.Settled || g.r.Undecided
-	for _, other := range a.claims {
-		other.Settled = other.Settled || g.r.Jointly
 	}
 	a.s.replaceDevices(b)
 	a.s.takeDevices(b, g.class)

@@ -37,14 +37,14 @@ func (a *attempt) placeLeft() {
 	if a.placeInRounds(); len(a.unplaced) == 0 || a.s.Stopped() {
 		return
 	}
-	mark, before := a.s.Mark(), make(map[*purchase.NewClaim]purchase.NewClaim)
+	mark, before := a.s.Mark(), make(map[*purchase.NewClaim][]*market.Option)
 	for _, b := range a.claims {
 		if b.Site == nil || b.Options != nil {
 			continue
 		}
 		alike := slices.DeleteFunc(slices.Clone(b.Shown), func(o *market.Option) bool { return !topology.Alike(a.s.tally, &o.Place, &b.Base.Place) })
 		if len(alike) < len(b.Shown) {
-			before[b], b.Shown, b.Settled = *b, alike, true
+			before[b], b.Shown = b.Shown, alike
 			a.s.tally.Narrow(b.Site, nil, placesOf(alike)...)
 		}
 	}
@@ -52,8 +52,8 @@ func (a *attempt) placeLeft() {
 		return
 	}
 	a.s.Revert(mark)
-	for b, was := range before {
-		b.Shown, b.Settled = was.Shown, was.Settled
+	for b, shown := range before {
+		b.Shown = shown
 	}
 }
 
@@ -234,6 +234,6 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Option) bool {
 	fits := a.s.devicesFit(b, c)
 	return func(o *market.Option) bool {
-		return fits(o) && b.IsLikeShown(o, a.s.keys) && (b.Site != nil || a.s.harmless(o))
+		return fits(o) && b.IsLikeShown(o, a.s.tally) && (b.Site != nil || a.s.harmless(o))
 	}
 }

@@ -423,7 +423,7 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	options := b.Options
 	if options == nil {
 		options, _ = a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool {
-			return a.s.harmless(o) && b.IsLikeShown(o, a.s.keys) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
+			return a.s.harmless(o) && b.IsLikeShown(o, a.s.tally) && a.s.limits.AllowInstead(o, b.Base) // what limits forbid opens no domain
 		})
 	}
 	options = withBase(options, b.Base)

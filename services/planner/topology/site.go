@@ -131,14 +131,11 @@ func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 	}
 	ids := make([]int32, 0, len(places))
 	for _, p := range places {
-		id, ok := a.seen[p]
-		if !ok || len(pin) > 0 {
-			id = a.shape(pin, p)
+		if len(pin) > 0 {
+			ids = append(ids, a.shape(pin, p))
+		} else {
+			ids = append(ids, a.shapeOf(p))
 		}
-		if len(pin) == 0 {
-			a.seen[p] = id
-		}
-		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
 		ids = append(ids, a.shape(pin, &fit.Place{}))
@@ -148,6 +145,16 @@ func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 		a.lastPlaces, a.lastForm = places, f
 	}
 	return f
+}
+
+// shapeOf interns a place, and remembers it.
+func (a *nodeForms) shapeOf(at *fit.Place) int32 {
+	id, ok := a.seen[at]
+	if !ok {
+		id = a.shape(nil, at)
+		a.seen[at] = id
+	}
+	return id
 }
 
 // formOf interns a node that may be one of some shapes, which are sorted.

@@ -186,7 +186,7 @@ func (t *Tally) Drop(s *Site) {
 }
 
 // Alike says whether no rule about other pods can tell nodes of two places apart.
-func Alike(t *Tally, a, b *fit.Place) bool { return t.nodes.form(nil, a) == t.nodes.form(nil, b) }
+func Alike(t *Tally, a, b *fit.Place) bool { return t.nodes.shapeOf(a) == t.nodes.shapeOf(b) }
 
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
 func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {

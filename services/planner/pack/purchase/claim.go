@@ -21,11 +21,8 @@ type NewClaim struct {
 	Base *market.Option
 	// Site is its node in the eyes of the rules about other pods; nil where none of its pods has such rules.
 	Site *topology.Site
-	// Shown are the options that the site is judged by: it becomes nothing else.
+	// Shown are the options that the site is judged by: it becomes nothing that is unlike all of them.
 	Shown []*market.Option
-	// Settled says that it becomes nothing that is like the Shown options either: some of its pods may run on each of those, which differ
-	// in labels that matter to them, or pods elsewhere rely on what it gave up.
-	Settled bool
 	// DeviceNumber is its place in the eyes of devices; 0 where none of its pods claims any.
 	DeviceNumber int
 }
@@ -87,10 +84,10 @@ func (b *NewClaim) distinct(key string) int {
 	return len(seen)
 }
 
-// IsLikeShown says whether a claim may become an option, as far as others look at some labels of its node: pods may have been
-// placed since its site was made, which took it to be nowhere else.
-func (b *NewClaim) IsLikeShown(o *market.Option, keys []string) bool {
-	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return x == o || !b.Settled && market.SameOn(keys, x, o) })
+// IsLikeShown says whether a claim may become an option, as far as rules about other pods see its node: pods may have been placed
+// since its site was made, which took it to be nothing else.
+func (b *NewClaim) IsLikeShown(o *market.Option, t *topology.Tally) bool {
+	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return x == o || topology.Alike(t, &x.Place, &o.Place) })
 }
 
 // Relaxed says that the claim is less flexible than its pool's minValues ask for.
