@@ -42,6 +42,19 @@ func TestEveryBrokenRuleIsCaught(t *testing.T) {
 	}
 }
 
+// TestSeedsThatFailedOnce holds plans for rare cases: of as many others few, if any, would show the same.
+func TestSeedsThatFailedOnce(t *testing.T) {
+	s := scheduler(t)
+	for _, seed := range []uint64{
+		771000143, 1710001453, 1710009597, 1800001955, 2100018193, 2200027319, 2200046983, 2200058317, 2300004414, 2400104081, 2400125741,
+		2400134528, 3100001528, 3100004940, 3110032440, 3120000047, 3130001488, 3130004872, 3140007053, 3160007840, 3160016358, 3160029747,
+	} {
+		for _, f := range try(t, s, gen.New(seed, gen.Everything), judge.Options{Orders: 3, Worlds: 2}).Failures {
+			t.Errorf("seed %d: %s", seed, f)
+		}
+	}
+}
+
 // TestEachFamilyHasARuleToBreak holds the list of mutations to that of families.
 func TestEachFamilyHasARuleToBreak(t *testing.T) {
 	covered := mutate.Unruly

@@ -119,10 +119,10 @@ func (w *world) remove() error {
 }
 
 // mostTurns is in how many orders moved pods are tried.
-const mostTurns = 4
+const mostTurns = 8
 
 // settle places moved pods in some order that works, if there is one: where some may not go any more, these go first the next
-// time.
+// time, and the first of the others after all.
 func (w *world) settle(moved []model.Placement) error {
 	nodes, pods, objects := w.nodes, w.pods, w.objects
 	var first []Failure
@@ -138,7 +138,8 @@ func (w *world) settle(moved []model.Placement) error {
 		if first == nil {
 			first = refused
 		}
-		moved = slices.Concat(stuck, slices.DeleteFunc(moved, func(p model.Placement) bool { return slices.Contains(stuck, p) }))
+		others := slices.DeleteFunc(moved, func(p model.Placement) bool { return slices.Contains(stuck, p) })
+		moved = slices.Concat(stuck, others[min(1, len(others)):], others[:min(1, len(others))])
 	}
 	for _, f := range first {
 		w.fail(f)

@@ -138,7 +138,7 @@ func (t *trial) turns() []turn {
 }
 
 // withoutLater takes away the nodes that are decided once no more pods are placed: those that take the place of others, and those
-// that buffers alone have capacity on.
+// that are bought for buffers alone.
 func (w *world) withoutLater() {
 	pods, kept := make(map[string]bool), make(map[string]bool)
 	for _, p := range w.order {
@@ -150,7 +150,8 @@ func (w *world) withoutLater() {
 	}
 	w.nodes = slices.DeleteFunc(w.nodes, func(n *kube.Node) bool {
 		return slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool {
-			return n.Name == "claim-"+string(c.ID) && (c.Disruption != "" || kept[n.Name] && !pods[n.Name])
+			bought := kept[n.Name] && !pods[n.Name] && w.pool(c.NodePool).Replicas == nil
+			return n.Name == "claim-"+string(c.ID) && (c.Disruption != "" || bought)
 		})
 	})
 }
