@@ -37,7 +37,7 @@ type variable struct{ name, text string }
 func variables() []variable {
 	return []variable{
 		{"GOMEMLIMIT", "How much memory Go may use, such as `900MiB`: garbage is collected more often near it. Set it to the container's limit, as `deploy` does, or to nine tenths of it. The planner takes snapshots of at most a quarter of it."},
-		{"GOGC", "How much garbage there may be before it is collected, as a percentage of what is in use; where it is not set 25, and 50 once more than 96 MiB are in use, and not Go's 100."},
+		{"GOGC", "How much garbage there may be before it is collected, as a percentage of what is in use. Where it is not set that is not Go's 100, but what [operations](operations.md#memory) says."},
 		{"GOMAXPROCS", "How many processors are used; Go takes it from the container's CPU limit."},
 		{"KUBECONFIG", "Where the cluster is, where `kubeconfig` is left out; before the pod that the service runs in."},
 		{"AWS_REGION", "The actuator's region where `aws.region` is left out. Credentials come by `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_CONTAINER_CREDENTIALS_FULL_URI` or any other way of the AWS SDK."},

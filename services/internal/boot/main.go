@@ -8,10 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"runtime/metrics"
 	"syscall"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
@@ -22,38 +19,6 @@ const (
 	exitError = 1
 	exitUsage = 2
 )
-
-// gcPercent is how much garbage there may be, as a share of what is in use, before it is collected. Go's own default is 100:
-// at any time half of a service's heap would be garbage. It is collected in 2 to 4 % of what the services compute, as long as little
-// is in use: of more than gcLarge bytes it is a third to a half, and gcPercentLarge halves that. GOGC in the environment is obeyed
-// instead.
-const (
-	gcPercent      = 25
-	gcPercentLarge = 50
-	gcLarge        = 96 << 20
-	gcLook         = 10 * time.Second // how often what is in use is looked at
-)
-
-// paceGC sets the percentage by what is in use, until ctx ends.
-func paceGC(ctx context.Context) {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	debug.SetGCPercent(gcPercent)
-	for now := gcPercent; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(gcLook):
-		}
-		want := gcPercent
-		if metrics.Read(live); live[0].Value.Uint64() > gcLarge {
-			want = gcPercentLarge
-		}
-		if want != now { // setting it stops the world
-			debug.SetGCPercent(want)
-			now = want
-		}
-	}
-}
 
 // Main is the whole main of a service: it reads flags and the config file over
 // the given defaults, runs the service until SIGINT or SIGTERM (a second signal

@@ -1,0 +1,68 @@
+package boot
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much garbage there may be before it is collected. Go's own rule is as much as there is in use: of a small heap it is collected
+// over and over, and half of a large one would be garbage. Here it is garbageLeast, or a quarter of what is in use where that is more, and half
+// of more than garbageLarge, of which collecting would be a third to a half of what a service computes.
+const (
+	garbageLeast = 8 << 20
+	garbageLarge = 96 << 20
+	// garbageLook is how often is asked whether a service rests. It does when it has allocated less than garbageRest since the
+	// time before. What is left of its work is collected then, where that allocated garbageWork: else it would be in memory until the next.
+	garbageLook = 5 * time.Second
+	garbageRest = garbageLeast / 4
+	garbageWork = garbageLeast * 2
+)
+
+// garbagePercent is that as GOGC has it. It is no more than 200: GOGC counts for 4 MiB where there is less in use.
+func garbagePercent(inUse uint64) int {
+	if inUse > garbageLarge {
+		return 50
+	}
+	return int(min(max(garbageLeast*100/max(inUse, 1), 25), 200))
+}
+
+// paceGC sets the percentage after each collection, and collects when the service rests, until ctx ends.
+func paceGC(ctx context.Context) {
+	figures := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	collected := make(chan struct{}, 1)
+	tellCollected(collected)
+	look := time.NewTicker(garbageLook)
+	defer look.Stop()
+	percent, before, rested := 0, uint64(0), uint64(0)
+	for {
+		metrics.Read(figures)
+		if want := garbagePercent(figures[0].Value.Uint64()); want != percent { // setting it stops the world
+			debug.SetGCPercent(want)
+			percent = want
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-collected:
+			tellCollected(collected)
+			continue
+		case <-look.C:
+		}
+		metrics.Read(figures)
+		allocated := figures[1].Value.Uint64()
+		if allocated-before < garbageRest && allocated-rested > garbageWork {
+			runtime.GC() // what pools hold outlives one collection: the buffers of a catalogue that was sent are megabytes
+			debug.FreeOSMemory()
+			rested = allocated
+		}
+		before = allocated
+	}
+}
+
+// tellCollected sends on c once, after the next collection: it makes garbage whose end is told.
+func tellCollected(c chan<- struct{}) {
+	runtime.AddCleanup(new([16]byte), func(c chan<- struct{}) { c <- struct{}{} }, c)
+}
