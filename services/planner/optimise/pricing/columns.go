@@ -412,7 +412,7 @@ func (x *Columns) priceBin(b int32, g Effort) float64 {
 	}
 	most := x.pr.fill(kn, v, upper, enough, searchLimit{x.nodes(), g.Limit - x.Program.Work})
 	top := x.pr.search.top
-	if most > max(price, x.pr.search.beat) && x.depth > 0 {
+	if most > max(price, x.pr.search.beat) && x.depth > 0 && (x.depth > 1 || g.Slack == 0) {
 		if u, ok := x.pr.solveTable(kn, v); ok {
 			most = min(most, u)
 			if worthOf(v, x.pr.table.counts) > x.pr.search.best {
