@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -25,6 +26,8 @@ type newNodeKey struct {
 type newNode struct {
 	tier int
 	cost int64
+	// site is a node of the segment that takes the pod, where spread may look at some nodes of the segment and not at others; else nil.
+	site *topology.Site
 }
 
 // candidate is where pods of a class may go: the hosts of a segment, and new nodes there.
@@ -81,7 +84,7 @@ func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	g := a.s.segments.Partition(keys)
 	out := make([]*candidate, len(g.Segments))
 	for i, f := range a.newNodes(c, g) {
-		out[i] = &candidate{segment: g.Segments[i], site: g.Sites[i], labels: g.Segments[i].Labels, newNode: f}
+		out[i] = &candidate{segment: g.Segments[i], site: cmp.Or(f.site, g.Sites[i]), labels: g.Segments[i].Labels, newNode: f}
 		if len(g.Keys) == 0 {
 			out[i].segment = nil
 		}
@@ -106,6 +109,9 @@ func (a *attempt) newNodes(c *view.Class, g *segments.Partition) []newNode {
 	out = make([]newNode, len(g.Segments))
 	for i, tiers := range g.Tiers {
 		out[i] = a.bestNewNode(c, tiers)
+		if out[i].tier >= 0 && topology.Unsure(a.s.tally, c, g.Sites[i]) {
+			out[i].site = a.siteFor(c, g.Segments[i], tiers)
+		}
 	}
 	if !special {
 		a.s.newNodes[key] = out
@@ -123,7 +129,7 @@ func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 			}
 			v := int64(float64(o.Price+a.s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + preferencePenalty(&a.s.v.Policy, c, o)
 			if out.tier < 0 || v < out.cost {
-				out = newNode{t, v}
+				out = newNode{tier: t, cost: v}
 			}
 		}
 		if out.tier >= 0 {
@@ -131,6 +137,18 @@ func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 		}
 	}
 	return newNode{tier: -1}
+}
+
+// siteFor is a node of a segment that takes a pod.
+func (a *attempt) siteFor(c *view.Class, in *market.Segment, tiers [][]*market.Option) *topology.Site {
+	it := market.Item{Class: c}
+	var places []*fit.Place
+	for _, o := range slices.Concat(tiers...) {
+		if o.Takes(&it, false) {
+			places = append(places, &o.Place)
+		}
+	}
+	return a.s.tally.Segment(in.Labels, places...)
 }
 
 // placeConstrained places pods with pod rules, in rounds, because some must wait for others; it ends when a round places

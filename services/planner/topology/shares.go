@@ -46,6 +46,13 @@ func SpreadCounters(t *Tally, c *view.Class) []int32 {
 	return t.nodes.r.Kinds[t.nodes.r.KindOf[c.Index]].Spread
 }
 
+// Unsure says whether nodes of a site may or may not be such that some required spread of a class looks at them.
+func Unsure(t *Tally, c *view.Class, s *Site) bool {
+	return slices.ContainsFunc(t.nodes.r.Classes[c.Index].Spread, func(rule podrules.SpreadRule) bool {
+		return t.nodes.pass(t.nodes.r.Universes[t.nodes.r.Counters[rule.Counter].Universe].Filter, s.form) == passMaybe
+	})
+}
+
 // namesOf are the values of a topology key in a set of its domains.
 func (a *nodeForms) namesOf(key int32, of *set) []string {
 	var out []string
