@@ -81,10 +81,13 @@ func (p *formulation) group() {
 		it := &p.backlog.items[row[0]]
 		key = appendKind(key[:0], it)
 		i, ok := index[string(key)]
-		if !ok || len(it.Class.HostPorts) > 0 {
+		alone := len(it.Class.HostPorts) > 0
+		if !ok || alone {
 			i = len(p.kinds)
-			index[string(key)] = i
 			p.kinds = append(p.kinds, nil)
+		}
+		if !alone {
+			index[string(key)] = i
 		}
 		p.kinds[i] = append(p.kinds[i], k)
 		if !it.Class.Profile.Indifferent {
