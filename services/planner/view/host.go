@@ -7,6 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // Host is a place that can run pods: a node, or a claim whose node has not joined yet. Only View.Fold changes it.
@@ -113,12 +114,12 @@ func (hb hostBuilder) hosts() []*Host {
 }
 
 func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
-	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: lastingTaints(n.Taints)}
+	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}}
 	if n.Claim != "" && hb.w.ClaimIndex[n.Claim] != nil {
 		h.Claim = hb.w.ClaimIndex[n.Claim]
 	}
 	h.Allocatable = hb.w.Index.Vector(n.Allocatable)
-	h.Initialized = n.Ready
+	h.Initialized, h.Taints = n.Ready, rules.LastingTaints(n.Taints, h.Claim, false)
 	if c := h.Claim; c != nil {
 		h.Pool = hb.w.Pool(c.NodePool)
 		h.Initialized = c.State == model.ClaimInitialized || c.Reached >= model.ClaimInitialized
@@ -131,15 +132,6 @@ func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.C
 	h.Leaving = h.Leaving || n.Terminating || tainted
 	h.Closed = h.Leaving || n.Unschedulable
 	return h
-}
-
-// lastingTaints leaves out the taint that only says what the planner has said.
-func lastingTaints(taints []model.Taint) []model.Taint {
-	deferred := func(t model.Taint) bool { return t.Key == labels.TaintRemovalDeferred }
-	if !slices.ContainsFunc(taints, deferred) {
-		return taints
-	}
-	return slices.DeleteFunc(slices.Clone(taints), deferred)
 }
 
 // expect fills in what a node that is still starting will have: resources that it does not report yet, labels before it
@@ -156,9 +148,7 @@ func (hb hostBuilder) expect(h *Host) {
 		h.LabelSets, h.Open = hb.claimLabels(c), openLabels(c)
 		h.Taints = c.Taints
 	}
-	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
-		return labels.Ephemeral(t.Key) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
-	})
+	h.Taints = rules.LastingTaints(h.Taints, c, true)
 }
 
 func (hb hostBuilder) flightHost(c *model.Claim) *Host {

@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
@@ -175,9 +176,10 @@ func (ps *Places) node(n *model.Node) *Place {
 		return p
 	}
 	c := ps.f.Cluster
+	claim := c.ClaimOn[n.Name]
 	p := &Place{
 		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimit: n.VolumeLimits.Get,
-		kind: newKind(n.Taints, &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
+		kind: newKind(rules.LastingTaints(n.Taints, claim, false), &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p
 	switch {
@@ -188,7 +190,6 @@ func (ps *Places) node(n *model.Node) *Place {
 	case c.Ended(n.Claim):
 		p.closed = "its claim has ended"
 	}
-	claim := c.ClaimOn[n.Name]
 	if claim == nil {
 		return p
 	}
@@ -222,9 +223,7 @@ func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
 			v.allocatable = facts.Complete(n.Allocatable, v.allocatable)
 		}
 	}
-	p.kind.taints = slices.DeleteFunc(slices.Clone(p.kind.taints), func(t model.Taint) bool {
-		return labels.Ephemeral(t.Key) || slices.ContainsFunc(claim.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
-	})
+	p.kind.taints = rules.LastingTaints(p.kind.taints, claim, true)
 }
 
 // claim is a claim in flight; one whose node has joined is that node.
