@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +71,7 @@ func TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	moves := watchMoves(t, s)
+	landed := watchLandings(t, s)
 	for _, replicas := range []int{shrunkFrom, shrunkTo} {
 		pods := shrinking(n, replicas)
 		bound := lowerBound(t, s, class, shrunkPool, pods)
@@ -94,7 +96,11 @@ func TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce(t *testing.T) {
 		}
 	}
 	moved, again := moves()
-	t.Logf("%d pods were moved", moved)
+	came, planned := landed()
+	t.Logf("%d pods were moved; of %d that were to go to new nodes %d did", moved, planned, came)
+	if float64(came) < 0.95*float64(planned) {
+		t.Errorf("of %d moved pods that were to go to new nodes only %d did", planned, came)
+	}
 	if again > 0 {
 		t.Errorf("%d of %d moves were of pods that stood in for moved ones", again, moved)
 	}
@@ -177,6 +183,68 @@ func lowerBound(t *testing.T, s *stack.Stack, class, pool, pods string) float64 
 		t.Fatalf("kerf plan has no bound: %v\n%s", err, out)
 	}
 	return float64(doc.Plan.LowerBound.Cost) / 1e6
+}
+
+// watchLandings counts the pods that were to be moved to replacements, and those that are there when it is asked or were before their node
+// went. Which pod came for which is not known; how many of each controller is, by their names.
+func watchLandings(t *testing.T, s *stack.Stack) func() (came, planned int) {
+	t.Helper()
+	type share struct{ claim, controller string }
+	want, most := map[share]int{}, map[share]int{}
+	look := func(ctx context.Context) error {
+		claims, err := s.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{PageSize: 500})
+		if err != nil {
+			return err
+		}
+		pods, err := s.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		on := map[string]string{}
+		for _, c := range claims.GetClaims() {
+			if c.GetReplaces() == "" || c.GetNode() == "" {
+				continue
+			}
+			on[c.GetNode()] = c.GetId()
+			planned := map[share]int{}
+			for _, id := range c.GetPods() {
+				planned[share{c.GetId(), id[:strings.LastIndexByte(id, '-')]}]++
+			}
+			maps.Copy(want, planned)
+		}
+		now := map[share]int{}
+		for i := range pods.Items {
+			if p := &pods.Items[i]; on[p.Spec.NodeName] != "" {
+				now[share{on[p.Spec.NodeName], p.Namespace + "/" + p.Name[:strings.LastIndexByte(p.Name, '-')]}]++
+			}
+		}
+		for k, n := range now {
+			most[k] = max(most[k], n)
+		}
+		return nil
+	}
+	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if err := look(ctx); err != nil && ctx.Err() == nil {
+				t.Logf("look for pods: %v", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+	}()
+	return func() (came, planned int) {
+		cancel()
+		<-done
+		for k, n := range want {
+			planned, came = planned+n, came+min(n, most[k])
+		}
+		return came, planned
+	}
 }
 
 // watchMoves counts the pods that are evicted, and those of them that stand in for pods that were. Kubernetes does not say which

@@ -105,7 +105,7 @@ type Pod struct {
 	// means that it never does.
 	DoNotDisrupt      bool
 	DoNotDisruptUntil time.Time
-	Owned             bool      // a controller will make it again
+	Owner             string    // uid of the controller that will make it again; "" for none
 	Ready             bool      // it serves
 	StartTime         time.Time // zero before the kubelet has it
 	DeletionTime      time.Time

@@ -14,6 +14,8 @@ type Nominator interface { //nolint:interfacebloat // two ways to the same end, 
 	CanNominate(ctx context.Context) (can bool, why string, err error)
 	// Unbound returns a pod that has no node, as the caches hold it; false where there is none of that name.
 	Unbound(id model.PodID) (UnboundPod, bool)
+	// Waiting are the pods without a node of the controller with that uid, those first that were made first.
+	Waiting(owner string) []UnboundPod
 	// Bindable says of a pod without a node whether nothing but the labels, taints and capacity of a node and the pods around
 	// decide whether it may run there, and what it asks for. It is false of pods with volumes, devices or host ports.
 	Bindable(id model.PodID) (requests model.Amounts, is bool)
@@ -33,6 +35,8 @@ type Nominator interface { //nolint:interfacebloat // two ways to the same end, 
 type UnboundPod struct {
 	ID  model.PodID
 	UID string
+	// Owner is the uid of the controller that makes it; "" for none.
+	Owner string
 	// Nominated is the node that the pod is nominated to; "" for none. ByKerf says that Kerf did that. Other nominations are
 	// preemption's, and not to be touched.
 	Nominated model.NodeName

@@ -447,7 +447,12 @@ func (f *Fake) drop(k key) {
 // tell keeps an event, unless it was the last thing said about the object within an hour.
 func (f *Fake) tell(e cluster.Event) {
 	if e.UID == "" {
-		e.UID = f.uidOf(e)
+		if o := f.objects[key{e.Kind, e.Name}]; o != nil {
+			e.UID = string(o.GetUID())
+		}
+		if p := f.pod(e.Namespace, e.Name); p != nil && e.Kind == "Pod" {
+			e.UID = p.UID
+		}
 	}
 	in := cmp.Or(e.Namespace, metav1.NamespaceDefault)
 	for _, old := range slices.Backward(f.events) {
@@ -463,16 +468,4 @@ func (f *Fake) tell(e cluster.Event) {
 		break
 	}
 	f.events = append(f.events, Event{Event: e, In: in, at: f.now()})
-}
-
-func (f *Fake) uidOf(e cluster.Event) string {
-	if e.Kind == "Pod" {
-		if p := f.pod(e.Namespace, e.Name); p != nil {
-			return p.UID
-		}
-	}
-	if o := f.objects[key{e.Kind, e.Name}]; o != nil {
-		return string(o.GetUID())
-	}
-	return ""
 }

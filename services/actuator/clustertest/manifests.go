@@ -111,7 +111,7 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	if p.Spec.NodeName == "" {
 		id := model.PodID(p.Namespace + "/" + p.Name)
 		p.UID = uid(f.version())
-		f.unbound[id], f.specs[id] = cluster.UnboundPod{ID: id, UID: string(p.UID)}, &p
+		f.unbound[id], f.specs[id] = cluster.UnboundPod{ID: id, UID: string(p.UID), Owner: objects.Pod(&p).Owner}, &p
 		return nil
 	}
 	n := f.node(p.Spec.NodeName)

@@ -31,6 +31,20 @@ func (f *Fake) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
 	return p, there
 }
 
+// Waiting are the pods of a controller that have no node.
+func (f *Fake) Waiting(owner string) []cluster.UnboundPod {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []cluster.UnboundPod
+	for _, p := range f.unbound {
+		if p.Owner == owner {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.UnboundPod) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
 // Bindable says whether nothing but its node and the pods around decide about a pod.
 func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
 	f.mu.Lock()

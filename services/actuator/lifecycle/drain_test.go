@@ -10,7 +10,7 @@ import (
 )
 
 func p(name string, edit func(*cluster.Pod)) cluster.Pod {
-	out := cluster.Pod{Namespace: "d", Name: name, UID: "u-" + name, GracePeriod: 30 * time.Second, Owned: true}
+	out := cluster.Pod{Namespace: "d", Name: name, UID: "u-" + name, GracePeriod: 30 * time.Second, Owner: "rs"}
 	if edit != nil {
 		edit(&out)
 	}

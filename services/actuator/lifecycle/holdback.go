@@ -14,15 +14,49 @@ const (
 	planWindow = 10 * time.Second
 	// evictSlack is what the evictions of an interrupted node need beside the pods' own grace, at least.
 	evictSlack = 45 * time.Second
+	// mostLater is how long pods that go where others are not let in wait for these.
+	mostLater = 3 * time.Second
 )
 
-// heldBack lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
-// been made yet. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
-// notice leaves, whichever ends earlier. It says when the answer changes by itself, zero for never.
-func heldBack(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
-	if c.State != model.ClaimDraining || c.DisruptionReason != model.ReasonInterrupted || c.DrainDeadline.IsZero() {
+// heldBack lists pods of a draining node that should wait a little, and when the answer changes by itself, zero for never.
+func heldBack(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time) {
+	switch {
+	case c.State != model.ClaimDraining:
+	case c.DisruptionReason == model.ReasonInterrupted && !c.DrainDeadline.IsZero():
+		return uncertain(c, *s.Node, s.Places, now)
+	case s.Later != nil:
+		return later(c, *s.Node, s.Later, now)
+	}
+	return nil, time.Time{}
+}
+
+// later lists pods that go to nodes which are kept for them, while others of the node are still to be evicted. The others' successors
+// go first: they may take what the nodes that are open have left, and nothing of what is kept. Else these would take it, as gladly
+// as any, and the others find no room.
+func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.Time) (map[string]bool, time.Time) {
+	until := c.StateTime.Add(mostLater)
+	if !now.Before(until) {
 		return nil, time.Time{}
 	}
+	held, others := map[string]bool{}, false
+	for _, p := range n.Pods {
+		switch name := p.Namespace + "/" + p.Name; {
+		case goes(model.PodID(name)):
+			held[name] = true
+		case !p.Daemon && leaves(p, now) && p.DeletionTime.IsZero():
+			others = true
+		}
+	}
+	if !others {
+		return nil, time.Time{}
+	}
+	return held, until
+}
+
+// uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
+// been made yet. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
+// notice leaves, whichever ends earlier. It says when the answer changes by itself, zero for never.
+func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
 	all := places()
 	half := c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
 	planned := c.StateTime.Add(planWindow)

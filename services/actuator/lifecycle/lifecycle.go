@@ -126,6 +126,9 @@ type Event struct {
 	// refused, with the words.
 	Held    map[string]bool
 	Blocked map[string]string
+	// Kept says that the node may stay closed to others, though it is in use otherwise, until pods that are on their way to it are
+	// there; Firm that no new pods are to go to a node that is to be removed later, not even those that find no other.
+	Kept, Firm bool
 
 	Disruption       model.DisruptionID
 	DisruptionReason model.DisruptionReason
@@ -153,6 +156,8 @@ const (
 	EffectUntaintNode
 	// EffectDiscourageNode: let new pods onto the node only where they find no other.
 	EffectDiscourageNode
+	// EffectShutNode: let no new pods onto the node for now.
+	EffectShutNode
 	// EffectEncourageNode: let new pods onto the node as onto any other.
 	EffectEncourageNode
 	// EffectRemoveNode: remove the node object and Kerf's finalizer on it.
@@ -165,7 +170,7 @@ const (
 func (k EffectKind) String() string {
 	names := [...]string{
 		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode",
-		"DiscourageNode", "EncourageNode", "RemoveNode", "Evict",
+		"DiscourageNode", "ShutNode", "EncourageNode", "RemoveNode", "Evict",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"

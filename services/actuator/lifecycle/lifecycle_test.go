@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,24 +220,54 @@ func TestNotInitialized(t *testing.T) {
 }
 
 func TestNodeThatGoesLaterIsMarked(t *testing.T) {
-	c := inState(model.ClaimInitialized)
-	marked := syncedNode(func(n *cluster.Node) {
-		n.Taints = []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
-	})
-	effects := func(n cluster.Node) []Effect { return Step(c, Event{Kind: EventNodeSeen, Node: n}, at(1)).Effects }
-	for _, deferred := range []bool{true, false} {
-		c = Step(c, Event{Kind: EventDefer, Deferred: deferred}, at(0)).Claim
-		var unmarkedWants, markedWants []Effect
-		if deferred {
-			unmarkedWants = []Effect{{Kind: EffectDiscourageNode}}
-		} else {
-			markedWants = []Effect{{Kind: EffectEncourageNode}}
+	soft := model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}
+	hard := model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.NoSchedule}
+	for _, x := range []struct {
+		deferred, firm bool
+		has            []model.Taint
+		want           EffectKind // unspecified for none
+	}{
+		{deferred: true, want: EffectDiscourageNode},
+		{deferred: true, has: []model.Taint{soft}},
+		{deferred: true, has: []model.Taint{hard}, want: EffectDiscourageNode},
+		{deferred: true, firm: true, want: EffectShutNode},
+		{deferred: true, firm: true, has: []model.Taint{soft}, want: EffectShutNode},
+		{deferred: true, firm: true, has: []model.Taint{hard}},
+		{deferred: true, firm: true, has: []model.Taint{hard, soft}, want: EffectShutNode},
+		{firm: true},
+		{has: []model.Taint{soft}, want: EffectEncourageNode},
+		{has: []model.Taint{hard}, want: EffectEncourageNode},
+	} {
+		c := Step(inState(model.ClaimInitialized), Event{Kind: EventDefer, Deferred: x.deferred}, at(0)).Claim
+		node := syncedNode(func(n *cluster.Node) { n.Taints = x.has })
+		var want []Effect
+		if x.want != EffectUnspecified {
+			want = []Effect{{Kind: x.want}}
 		}
-		if diff := cmp.Diff(unmarkedWants, effects(syncedNode(nil))); diff != "" {
-			t.Errorf("deferred %v, without the taint (-want +got):\n%s", deferred, diff)
+		if diff := cmp.Diff(want, Step(c, Event{Kind: EventNodeSeen, Node: node, Firm: x.firm}, at(1)).Effects); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", x, diff)
 		}
-		if diff := cmp.Diff(markedWants, effects(marked)); diff != "" {
-			t.Errorf("deferred %v, with the taint (-want +got):\n%s", deferred, diff)
+	}
+}
+
+// A node that is kept for pods becomes Registered and Initialized while only Kerf's own taint keeps others off; else that is not so.
+func TestANodeThatIsKeptIsInUseThoughItIsClosed(t *testing.T) {
+	for _, x := range []struct {
+		effect model.TaintEffect
+		kept   bool
+		sync   bool
+	}{
+		{model.NoSchedule, true, false},
+		{model.NoExecute, true, true},
+		{model.NoSchedule, false, true},
+	} {
+		for _, state := range []model.ClaimState{model.ClaimLaunched, model.ClaimRegistered, model.ClaimInitialized} {
+			node := syncedNode(func(n *cluster.Node) { n.Taints = []model.Taint{{Key: labels.TaintUnregistered, Effect: x.effect}} })
+			r := Step(inState(state), Event{Kind: EventNodeSeen, Node: node, Kept: x.kept}, at(1))
+			sync := slices.Contains(r.Effects, Effect{Kind: EffectSyncNode})
+			if sync != x.sync || (r.Claim.State == state) != (x.sync || state == model.ClaimInitialized) {
+				t.Errorf("%+v: a claim that is %s becomes %s, with %v", x, state, r.Claim.State, r.Effects)
+			}
 		}
 	}
 }

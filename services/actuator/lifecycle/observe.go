@@ -42,6 +42,9 @@ type Seen struct {
 	DrainRebalanced bool
 	// Blocked are pods whose last eviction was refused, with the words.
 	Blocked map[string]string
+	// Kept and Firm are those of Event, and Later says which pods of the node go where others are not let in; nil for none.
+	Kept, Firm bool
+	Later      func(model.PodID) bool
 	// ReservationDrains is from when the node must go because EC2 takes back what it was launched into, which it does at
 	// ReservationEnds; zero for never.
 	ReservationDrains, ReservationEnds time.Time
@@ -94,9 +97,9 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 	}
 	switch {
 	case s.Node != nil:
-		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked}
+		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked, Kept: s.Kept, Firm: s.Firm}
 		var release time.Time
-		e.Held, release = heldBack(c, *s.Node, s.Places, now)
+		e.Held, release = heldBack(c, s, now)
 		wake = earlier(wake, release)
 		events = append(events, e)
 	case !s.NodeMissing.IsZero():

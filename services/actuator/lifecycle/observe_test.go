@@ -133,11 +133,11 @@ func TestPodsOfAnInterruptedNodeAreHeldBack(t *testing.T) {
 			claim.DisruptionReason, claim.DrainDeadline = c.reason, at(2)
 			node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p", GracePeriod: c.grace}}}
 			places := func() *Places { return NewPlaces(maps.Values(claims(c.claims))) }
-			held, wake := heldBack(claim, node, places, at(0))
+			held, wake := heldBack(claim, Seen{Node: &node, Places: places}, at(0))
 			if held["d/p"] != (c.until > 0) || (c.until > 0 && !wake.Equal(at(c.until))) {
 				t.Fatalf("held %v until %s, want minute %v", slices.Sorted(maps.Keys(held)), wake, c.until)
 			}
-			if held, _ = heldBack(claim, node, places, at(max(c.until, .1))); len(held) > 0 {
+			if held, _ = heldBack(claim, Seen{Node: &node, Places: places}, at(max(c.until, .1))); len(held) > 0 {
 				t.Errorf("%v are still held", held)
 			}
 		})
@@ -159,11 +159,41 @@ func TestAllClaimsAreLookedAtOnceForAllInterruptedNodes(t *testing.T) {
 		claim := inState(model.ClaimDraining)
 		claim.DisruptionReason, claim.DrainDeadline = model.ReasonInterrupted, at(2)
 		node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: fmt.Sprint("p", i)}}}
-		if held, _ := heldBack(claim, node, func() *Places { return places }, at(0.5)); len(held) != 1 {
+		if held, _ := heldBack(claim, Seen{Node: &node, Places: func() *Places { return places }}, at(0.5)); len(held) != 1 {
 			t.Fatalf("node %d: %v held, want its pod, which a claim is on its way for", i, held)
 		}
 	}
 	if looks != 1 {
 		t.Errorf("%d looks at all claims", looks)
+	}
+}
+
+// TestPodsThatGoWhereOthersAreNotLetInWaitForThese evicts them once the others are on their way, or after a while.
+func TestPodsThatGoWhereOthersAreNotLetInWaitForThese(t *testing.T) {
+	const second = 1. / 60
+	claim := inState(model.ClaimDraining)
+	claim.DisruptionReason, claim.StateTime = model.ReasonUnderutilized, at(0)
+	goes := func(id model.PodID) bool { return id == "d/kept-for" }
+	pods := func(leaving time.Time) *cluster.Node {
+		return &cluster.Node{Pods: []cluster.Pod{
+			{Namespace: "d", Name: "kept-for"}, {Namespace: "d", Name: "other", DeletionTime: leaving}, {Namespace: "d", Name: "daemon", Daemon: true},
+		}}
+	}
+	for name, x := range map[string]struct {
+		node  *cluster.Node
+		later func(model.PodID) bool
+		at    time.Time
+		held  bool
+	}{
+		"while another is there":       {pods(time.Time{}), goes, at(second), true},
+		"the other is on its way":      {pods(at(second)), goes, at(second), false},
+		"the other takes too long":     {pods(time.Time{}), goes, at(3 * second), false},
+		"none is kept for any":         {pods(time.Time{}), nil, at(second), false},
+		"none of its pods is kept for": {pods(time.Time{}), func(model.PodID) bool { return false }, at(second), false},
+	} {
+		held, wake := heldBack(claim, Seen{Node: x.node, Later: x.later}, x.at)
+		if held["d/kept-for"] != x.held || held["d/other"] || held["d/daemon"] || x.held && !wake.Equal(at(3*second)) {
+			t.Errorf("%s: held %v until %s", name, held, wake)
+		}
 	}
 }

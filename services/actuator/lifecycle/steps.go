@@ -178,15 +178,19 @@ func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
 
 // register gives the node what the claim says; it counts as registered when it is seen to be so.
 func register(c model.Claim, e Event, now time.Time) Result {
-	if !synced(e.Node, c.ID) {
+	if !synced(e, c.ID) {
 		return does(c, EffectSyncNode)
 	}
 	c.Node = e.Node.Name
 	return does(enter(c, model.ClaimRegistered, now))
 }
 
-func synced(n cluster.Node, id model.ClaimID) bool {
-	return n.Labels[labels.Registered] == "true" && n.Labels[labels.Claim] == string(id) && !tainted(n, labels.TaintUnregistered)
+// synced says that the node is as the claim says, and takes pods, or those that it is kept for.
+func synced(e Event, id model.ClaimID) bool {
+	closed := slices.ContainsFunc(e.Node.Taints, func(t model.Taint) bool {
+		return t.Key == labels.TaintUnregistered && !(e.Kept && t.Effect == model.NoSchedule)
+	})
+	return e.Node.Labels[labels.Registered] == "true" && e.Node.Labels[labels.Claim] == string(id) && !closed
 }
 
 func tainted(n cluster.Node, key string) bool {
@@ -237,7 +241,7 @@ func initialize(c model.Claim, e Event, now time.Time) Result {
 		c.InitializeTime = now
 		c.Capacity, c.Allocatable = e.Node.Capacity, e.Node.Allocatable
 		r := Result{Claim: enter(c, model.ClaimInitialized, now)}
-		r.Effects = taintEffects(r.Claim, e.Node)
+		r.Effects = taintEffects(r.Claim, e)
 		return r
 	}
 	if missing := NotInitialized(c, e.Node); missing != "" {
@@ -249,13 +253,14 @@ func initialize(c model.Claim, e Event, now time.Time) Result {
 
 // keepSynced asks for the node to be synced again where a kubelet has registered it anew.
 func keepSynced(c model.Claim, e Event) (Result, bool) {
-	if synced(e.Node, c.ID) {
+	if synced(e, c.ID) {
 		return Result{}, true
 	}
 	return does(c, EffectSyncNode), false
 }
 
-// NotInitialized says what a node still lacks before pods can rely on it; "" when nothing.
+// NotInitialized says what a node still lacks before pods can rely on it; "" when nothing. Kerf's own taint is none of it: that one
+// goes when Kerf says so.
 func NotInitialized(c model.Claim, n cluster.Node) string {
 	if !n.Ready {
 		return "it is not ready"
@@ -266,7 +271,7 @@ func NotInitialized(c model.Claim, n cluster.Node) string {
 		}
 	}
 	for _, t := range n.Taints {
-		if labels.Ephemeral(t.Key) {
+		if labels.Ephemeral(t.Key) && t.Key != labels.TaintUnregistered {
 			return fmt.Sprintf("it still has the taint %s:%s", t.Key, t.Effect)
 		}
 	}
@@ -293,23 +298,28 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 		return r
 	}
 	c.Failure = model.Reason{} // its node may have been missing
-	return Result{Claim: c, Effects: taintEffects(c, e.Node)}
+	return Result{Claim: c, Effects: taintEffects(c, e)}
 }
 
 // taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up; and away from one
-// that is to go later, if they can go elsewhere.
-func taintEffects(c model.Claim, n cluster.Node) []Effect {
+// that is to go later, if they can go elsewhere, or in any case while others are being moved: where these land there, they would be
+// moved again, or keep the node.
+func taintEffects(c model.Claim, e Event) []Effect {
 	var out []Effect
-	switch has := tainted(n, labels.TaintDisrupted); {
+	switch has := tainted(e.Node, labels.TaintDisrupted); {
 	case c.Disruption != "" && !has:
 		out = append(out, Effect{Kind: EffectTaintNode})
 	case c.Disruption == "" && has:
 		out = append(out, Effect{Kind: EffectUntaintNode})
 	}
-	switch has := tainted(n, labels.TaintRemovalDeferred); {
-	case c.RemovalDeferred && !has:
+	soft := slices.Contains(e.Node.Taints, model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule})
+	hard := slices.Contains(e.Node.Taints, model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.NoSchedule})
+	switch {
+	case c.RemovalDeferred && e.Firm && (soft || !hard):
+		out = append(out, Effect{Kind: EffectShutNode})
+	case c.RemovalDeferred && !e.Firm && (hard || !soft):
 		out = append(out, Effect{Kind: EffectDiscourageNode})
-	case !c.RemovalDeferred && has:
+	case !c.RemovalDeferred && (soft || hard):
 		out = append(out, Effect{Kind: EffectEncourageNode})
 	}
 	return out

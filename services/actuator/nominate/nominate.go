@@ -71,8 +71,9 @@ func index(list []model.Placement) *Expected {
 
 // World is what is known of pods and nodes.
 type World struct {
-	// Unbound returns a pod that has no node; see cluster.Nominator.
+	// Unbound returns a pod that has no node, and Waiting those of a controller; see cluster.Nominator.
 	Unbound func(model.PodID) (cluster.UnboundPod, bool)
+	Waiting func(owner string) []cluster.UnboundPod
 	// Node is the claim's node; nil while there is none.
 	Node func(model.ClaimID) *cluster.Node
 	// Named is the node of that name; nil while there is none.
@@ -83,6 +84,9 @@ type World struct {
 func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []cluster.Nomination {
 	return appendDue(appendDue(nil, e.claims[claim], node, w), e.nodes[node], node, w)
 }
+
+// On says whether a pod is expected on a node that is there.
+func (e *Expected) On(node model.NodeName) bool { return len(e.nodes[node]) > 0 }
 
 // Room is what a node that opens has left beside what its claim was bought for.
 type Room struct {
@@ -104,6 +108,9 @@ func NewRoom(c *model.Claim, allocatable model.Amounts) *Room {
 	r.take(c.Requests)
 	return r
 }
+
+// Arrives says that a pod comes in place of one that the claim was bought for: it takes that one's room.
+func (r *Room) Arrives(id model.PodID) { r.taken[id] = true }
 
 func (r *Room) holds(asks model.Amounts) bool {
 	return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > r.free[a.Resource] })

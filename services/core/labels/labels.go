@@ -146,8 +146,8 @@ const (
 	TaintUnregistered = Karpenter + "/unregistered"
 	// TaintDisrupted is on a node that is about to go; effect NoSchedule.
 	TaintDisrupted = Karpenter + "/disrupted"
-	// TaintRemovalDeferred is on a node that is to go once disruption budgets let it; effect PreferNoSchedule. Planning takes
-	// no notice of it: what it says, the planner has said.
+	// TaintRemovalDeferred is on a node that is to go once disruption budgets let it; effect PreferNoSchedule,
+	// and NoSchedule while pods are being moved. Planning takes no notice of it: what it says, the planner has said.
 	TaintRemovalDeferred = Kerf + "/removal-deferred"
 	// TaintReadinessPrefix is that of taints that readiness gates put on a node for a while.
 	TaintReadinessPrefix = "readiness.k8s.io/"

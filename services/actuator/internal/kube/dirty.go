@@ -83,7 +83,7 @@ func (k *Kube) podTouched(before, after any) bool {
 	p, _ := after.(*corev1.Pod)
 	if old != nil && p != nil && old.UID == p.UID && old.Spec.NodeName == p.Spec.NodeName {
 		if p.Spec.NodeName == "" {
-			return unbound(old) != unbound(p)
+			return objects.Unbound(old) != objects.Unbound(p)
 		}
 		if objects.Pod(old) == objects.Pod(p) {
 			return false

@@ -161,7 +161,7 @@ func (k *Kube) follow() error {
 	}{
 		{
 			core.WithResource("pods"), &corev1.Pod{}, func(i cache.Indexer) { k.pods = i },
-			cache.Indexers{byNode: podNode, byNominee: podNominee},
+			cache.Indexers{byNode: objects.PodNode, byNominee: objects.PodNominee, byWaiting: objects.PodWaiting},
 			k.podTouched,
 		},
 		{
@@ -175,7 +175,7 @@ func (k *Kube) follow() error {
 		{
 			storagev1.SchemeGroupVersion.WithResource("volumeattachments"), &storagev1.VolumeAttachment{},
 			func(i cache.Indexer) { k.attachments = i },
-			cache.Indexers{byNode: attachmentNode},
+			cache.Indexers{byNode: objects.AttachmentNode},
 			k.attachmentTouched,
 		},
 		{objects.Pools(), nil, keepAs(&k.nodePools, objects.Pools()), nil, k.policyTouched(&k.dirty.pools)},

@@ -171,6 +171,7 @@ func TestPoolsAndClassesBecomeValues(t *testing.T) {
 }
 
 func TestNodesAndPodsBecomeValues(t *testing.T) {
+	const owner = "rs"
 	yes := true
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"},
@@ -184,7 +185,7 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 			Status:     corev1.PodStatus{StartTime: &started},
 		}
 		if kind != "" {
-			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: &yes}}
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, UID: owner, Controller: &yes}}
 		}
 		if hold != "" {
 			p.Annotations = map[string]string{labels.DoNotDisrupt: hold}
@@ -201,10 +202,10 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 	}
 	base := cluster.Pod{Namespace: "default", UID: "u", StartTime: started.Time, GracePeriod: 30 * time.Second}
 	want := []cluster.Pod{base, base, base, base}
-	want[0].Name, want[0].Daemon, want[0].Owned, want[0].ToleratesDisrupted = "a-daemon", true, true, true
+	want[0].Name, want[0].Daemon, want[0].Owner, want[0].ToleratesDisrupted = "a-daemon", true, owner, true
 	want[1].Name, want[1].DoNotDisrupt = "b-alone", true
-	want[2].Name, want[2].Owned, want[2].DoNotDisrupt, want[2].DoNotDisruptUntil = "c-held", true, true, started.Add(2*time.Hour)
-	want[3].Name, want[3].Owned = "d-typo", true
+	want[2].Name, want[2].Owner, want[2].DoNotDisrupt, want[2].DoNotDisruptUntil = "c-held", owner, true, started.Add(2*time.Hour)
+	want[3].Name, want[3].Owner = "d-typo", owner
 	if d := cmp.Diff(want, s.Nodes[0].Pods); d != "" {
 		t.Error(d)
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // maxNominating is how many nominations are written at once, of all callers together.
@@ -31,6 +31,9 @@ const maxNominating = 32
 
 // heededSince is the version whose scheduler takes nominations by others than itself, unless its gates say otherwise.
 const heededSince = "1.35"
+
+// byWaiting indexes pods without a node, by the uid of their controller.
+const byWaiting = "byWaiting"
 
 // byNominee indexes pods without a node that Kerf has nominated, by the node that they are nominated to.
 const byNominee = "byNominee"
@@ -106,7 +109,7 @@ func (x *Nominator) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
 	if p == nil {
 		return cluster.UnboundPod{}, false
 	}
-	return unbound(p), true
+	return objects.Unbound(p), true
 }
 
 func (x *Nominator) unboundPod(id model.PodID) *corev1.Pod {
@@ -121,24 +124,17 @@ func (x *Nominator) unboundPod(id model.PodID) *corev1.Pod {
 	return p
 }
 
-func unbound(p *corev1.Pod) cluster.UnboundPod {
-	node, byKerf := reader.Nomination(p)
-	return cluster.UnboundPod{
-		ID: model.PodID(p.Namespace + "/" + p.Name), UID: string(p.UID), Nominated: model.NodeName(node), ByKerf: byKerf,
-	}
-}
-
 // Nominees lists the pods without a node that Kerf has nominated.
 func (x *Nominator) Nominees() []cluster.UnboundPod {
 	var out []cluster.UnboundPod
 	for _, node := range x.pods.ListIndexFuncValues(byNominee) {
-		objects, err := x.pods.ByIndex(byNominee, node)
+		found, err := x.pods.ByIndex(byNominee, node)
 		if err != nil {
 			continue // only an index that does not exist is an error
 		}
-		for _, o := range objects {
+		for _, o := range found {
 			if p, ok := o.(*corev1.Pod); ok {
-				out = append(out, unbound(p))
+				out = append(out, objects.Unbound(p))
 			}
 		}
 	}
@@ -146,15 +142,26 @@ func (x *Nominator) Nominees() []cluster.UnboundPod {
 	return out
 }
 
-func podNominee(o any) ([]string, error) {
-	p, ok := o.(*corev1.Pod)
-	if !ok || p.DeletionTimestamp != nil {
-		return nil, nil
+// Waiting looks the pods of a controller up by its uid.
+func (x *Nominator) Waiting(owner string) []cluster.UnboundPod {
+	found, err := x.pods.ByIndex(byWaiting, owner)
+	if err != nil {
+		return nil // only an index that does not exist is an error
 	}
-	if node, byKerf := reader.Nomination(p); byKerf {
-		return []string{node}, nil
+	pods := make([]*corev1.Pod, 0, len(found))
+	for _, o := range found {
+		if p, ok := o.(*corev1.Pod); ok {
+			pods = append(pods, p)
+		}
 	}
-	return nil, nil
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	out := make([]cluster.UnboundPod, len(pods))
+	for i, p := range pods {
+		out[i] = objects.Unbound(p)
+	}
+	return out
 }
 
 // Nominate writes many nominations beside each other.

@@ -247,18 +247,3 @@ func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
 	}
 	return nil
 }
-
-func podNode(o any) ([]string, error) {
-	p, ok := o.(*corev1.Pod)
-	if !ok || p.Spec.NodeName == "" {
-		return nil, nil
-	}
-	return []string{p.Spec.NodeName}, nil
-}
-
-func attachmentNode(o any) ([]string, error) {
-	if a, ok := o.(*storagev1.VolumeAttachment); ok {
-		return []string{a.Spec.NodeName}, nil
-	}
-	return nil, nil
-}

@@ -108,6 +108,9 @@ func (s *claims) claimOf(n *cluster.Node) model.ClaimID {
 	return model.ClaimID(n.Labels[labels.Claim])
 }
 
+// look has a claim looked at.
+func (s *claims) look(id model.ClaimID) { s.changed[id] = true }
+
 // looked notes what came of looking at a claim. One that asked for something is looked at until it does no more; one that is
 // written again counts as changed by that.
 func (s *claims) looked(id model.ClaimID, r lifecycle.Result) {

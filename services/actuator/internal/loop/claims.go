@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
+	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
@@ -37,6 +38,9 @@ type claims struct {
 	instances *observed.Instances
 	market    *market.Market
 	classes   *market.Classes
+
+	// nominations say for which pods a node is kept, and from which one is.
+	nominations *nominating.Nominations
 
 	// queue is what happened to each claim since the last pass. A pass empties it.
 	queue map[model.ClaimID][]lifecycle.Event
@@ -126,6 +130,13 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 		Places: s.places, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
+	seen.Kept = s.nominations.Keeps(c.ID)
+	if c.RemovalDeferred {
+		seen.Firm = s.nominations.Firm(c.Node)
+	}
+	if c.State == model.ClaimDraining {
+		seen.Later = s.nominations.Later(c)
+	}
 	if class := s.classes.Get(c.NodeClass); class != nil && c.ReservationID != "" {
 		seen.ReservationDrains, seen.ReservationEnds = class.Ends(c.ReservationID)
 	}

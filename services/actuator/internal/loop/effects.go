@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -54,7 +55,7 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 	case lifecycle.EffectUnspecified:
 	default:
 		n := x.cluster.Node(&c)
-		if n == nil || e.effect.Kind == lifecycle.EffectSyncNode && x.nominations.Waits(&c, n) {
+		if n == nil || e.effect.Kind == lifecycle.EffectSyncNode && !x.nominations.Keeps(c.ID) && x.nominations.Waits(&c, n) {
 			return // the next pass asks again
 		}
 		x.changeNode(ctx, c, nodeChange(c, n, e.effect.Kind), e.effect.Kind)
@@ -124,7 +125,8 @@ func ignoreNotFound(err error) error {
 func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) cluster.NodeChange {
 	yes, no := true, false
 	disrupted := []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
-	deferred := []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
+	soft := []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
+	hard := []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.NoSchedule}}
 	change := cluster.NodeChange{Node: n.Name, UID: n.UID, ProviderID: c.ProviderID}
 	switch kind {
 	case lifecycle.EffectSyncNode:
@@ -151,9 +153,11 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 	case lifecycle.EffectUntaintNode:
 		change.RemoveTaints = disrupted
 	case lifecycle.EffectDiscourageNode:
-		change.AddTaints = deferred
+		change.AddTaints, change.RemoveTaints = soft, hard
+	case lifecycle.EffectShutNode:
+		change.AddTaints, change.RemoveTaints = hard, soft
 	case lifecycle.EffectEncourageNode:
-		change.RemoveTaints = deferred
+		change.RemoveTaints = slices.Concat(soft, hard)
 	case lifecycle.EffectRemoveNode:
 		change.Finalizer, change.Delete = &no, true
 	default:
@@ -174,7 +178,11 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
 	}
 	run, slot := func(ctx context.Context) error { return update(ctx, change) }, jobs.Kube
-	if kind == lifecycle.EffectSyncNode {
+	switch {
+	case kind != lifecycle.EffectSyncNode:
+	case x.nominations.Keeps(c.ID):
+		change = nominating.Closed(change)
+	default:
 		slot = jobs.Open
 		run = x.nominations.Around(ctx, c.ID, change, update)
 	}

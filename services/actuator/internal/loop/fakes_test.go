@@ -199,7 +199,7 @@ func (k *fakeKube) has(claim model.ClaimID) bool {
 }
 
 func pod(name string) cluster.Pod {
-	return cluster.Pod{Namespace: "default", Name: name, UID: "uid-" + name, GracePeriod: time.Second, Owned: true}
+	return cluster.Pod{Namespace: "default", Name: name, UID: "uid-" + name, GracePeriod: time.Second, Owner: "rs"}
 }
 
 // rig is a whole actuator on fakes, in a bubble of virtual time.

@@ -89,7 +89,9 @@ func newTerm(c Config, h *hub) *term {
 	t.claims = newClaims(t)
 	t.nominations = nominating.New(nominating.Config{
 		Nominator: c.Nominator, Always: c.AlwaysNominate, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Cluster: t.cluster, Log: c.Log,
+		Look: t.claims.look, DaemonsFirst: c.WaitForDaemonPods,
 	})
+	t.claims.nominations = t.nominations
 	t.shrinking = shrinking.New(shrinking.Config{Replicas: c.Replicas, Agenda: t.agenda, Jobs: t.jobs, Log: c.Log})
 	t.launching = launching.New(launching.Config{
 		Cluster: c.Cluster, Cloud: c.Cloud, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Classes: t.classes,
@@ -196,6 +198,7 @@ func (t *term) pass(ctx context.Context) error {
 	t.cluster.Look(ctx)
 	t.refresh(ctx)
 	if t.cluster.Known {
+		t.nominations.Keep(ctx)
 		writes, effects := t.decide(ctx)
 		changes, err := t.registry.Write(ctx, writes)
 		t.follow(ctx, changes)

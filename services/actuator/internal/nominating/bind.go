@@ -36,6 +36,8 @@ type binding struct {
 	*Nominations
 	opening
 	bound, refused map[model.PodID]bool
+	// came are the arrivals among those that were bound, with their controllers.
+	came map[model.PodID]string
 	// waits says that rules about other pods keep some from the node for now.
 	waits bool
 	// moved is when a pod was bound last; until, from the first turn on, is how long others are waited for.
@@ -43,7 +45,7 @@ type binding struct {
 }
 
 func (x *Nominations) binding(o opening) *binding {
-	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, moved: time.Now()}
+	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, came: map[model.PodID]string{}, moved: time.Now()}
 }
 
 // run binds the pods of the node and returns those that are left to be nominated. Pods whose rules about others do not hold are
@@ -52,13 +54,9 @@ func (b *binding) run(ctx context.Context) []cluster.Nomination {
 	if b.room == nil {
 		return b.due(b.opening)
 	}
-	defer func() {
-		if b.waits {
-			b.waiting.Add(-1)
-		}
-	}()
+	defer b.waitNoMore()
 	for pause := kubeletLag; ; pause = bindEvery {
-		list := without(b.due(b.opening), b.bound)
+		list := b.wanted()
 		if try := b.bindable(list); len(try) == 0 || b.waits && b.waitedEnough() {
 			return list
 		}
@@ -68,6 +66,25 @@ func (b *binding) run(ctx context.Context) []cluster.Nomination {
 		case <-time.After(pause):
 		}
 		b.attempt(ctx)
+	}
+}
+
+// wanted are all that are to come to the node and have not: those that the newest plan has there, and arrivals.
+func (b *binding) wanted() []cluster.Nomination {
+	list := without(b.due(b.opening), b.bound)
+	for _, p := range b.arrivals.Next(b.opening.world.Waiting, b.came) {
+		if b.bound[p.ID] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == p.ID }) {
+			continue
+		}
+		b.room.Arrives(p.ID)
+		list = append(list, cluster.Nomination{Pod: p, Node: b.node})
+	}
+	return list
+}
+
+func (b *binding) waitNoMore() {
+	if b.waits {
+		b.waiting.Add(-1)
 	}
 }
 
@@ -87,7 +104,7 @@ func (b *binding) attempt(ctx context.Context) {
 		if b.until.IsZero() {
 			b.until = time.Now().Add(mostBinding)
 		}
-		try = b.bindable(without(b.due(b.opening), b.bound)) // a newer plan may have come meanwhile
+		try = b.bindable(b.wanted()) // a newer plan may have come meanwhile
 		left, wait, err = b.cfg.Nominator.Bind(ctx, try)
 		return err
 	})
@@ -98,6 +115,11 @@ func (b *binding) attempt(ctx context.Context) {
 	note(b.refused, left, true)
 	note(b.bound, left, false)
 	note(b.bound, wait, false)
+	for _, n := range try {
+		if b.bound[n.Pod.ID] {
+			b.came[n.Pod.ID] = n.Pod.Owner
+		}
+	}
 	if len(left)+len(wait) < len(try) {
 		b.moved = time.Now()
 	}

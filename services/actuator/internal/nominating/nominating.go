@@ -46,6 +46,10 @@ type Config struct {
 	Registry *registry.Registry
 	Cluster  *observed.Cluster
 	Log      *slog.Logger
+	// Look has a claim looked at in the next pass: what is said here of its node has changed.
+	Look func(model.ClaimID)
+	// DaemonsFirst says that drains wait for DaemonSet pods on replacements: then no replacement is kept from them.
+	DaemonsFirst bool
 }
 
 // Nominations belong to the goroutine that makes the passes. Its workers read what is atomic.
@@ -60,11 +64,16 @@ type Nominations struct {
 	asked, can bool
 	// fresh says that pods may be expected on nodes that are open without being nominated there.
 	fresh bool
+	// kept are claims that are kept for pods that are on their way, and firm until when no pods are to go to nodes that are to be
+	// removed later, as was said when wasFirm: keep.go.
+	kept    map[model.ClaimID]*keeping
+	firm    time.Time
+	wasFirm bool
 }
 
 // New makes nominations of one who expects no pod anywhere yet.
 func New(c Config) *Nominations {
-	x := &Nominations{cfg: c, turns: make(chan struct{}, turns)}
+	x := &Nominations{cfg: c, turns: make(chan struct{}, turns), kept: map[model.ClaimID]*keeping{}}
 	x.expected.Store(&nominate.Expected{})
 	return x
 }
@@ -113,6 +122,7 @@ func (x *Nominations) Took(p model.Plan) {
 	}
 	x.expected.Store(nominate.Take(p.Placements, left, x.there))
 	x.fresh = true
+	x.lookAtDeferred()
 	x.cfg.Agenda.Again()
 }
 
@@ -181,19 +191,13 @@ func (x *Nominations) Around(
 	if !x.can {
 		return whole
 	}
-	o := opening{claim: claim, node: change.Node, world: x.world()}
+	o := x.opening(claim, change.Node)
 	if len(x.due(o)) == 0 {
 		return whole
 	}
-	if n := o.world.Node(claim); n != nil {
-		o.room = nominate.NewRoom(x.cfg.Registry.Claims[claim], n.Allocatable)
-	}
-	before, open := change, cluster.NodeChange{
+	before, open := Closed(change), cluster.NodeChange{
 		Node: change.Node, UID: change.UID, ProviderID: change.ProviderID, RemoveTaints: change.RemoveTaints,
 	}
-	// Pods that are bound stay under a taint that only keeps others off.
-	before.AddTaints = append(slices.Clone(change.AddTaints), model.Taint{Key: labels.TaintUnregistered, Effect: model.NoSchedule})
-	before.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}
 	return func(job context.Context) error {
 		if err := update(job, before); err != nil {
 			return err
@@ -210,6 +214,13 @@ func (x *Nominations) Around(
 		x.cfg.Jobs.Go(func() { x.keep(ctx, o.node, list, o.world) })
 		return nil
 	}
+}
+
+// Closed is all of the change that opens a node but that: pods that are bound stay under a taint that only keeps others off.
+func Closed(change cluster.NodeChange) cluster.NodeChange {
+	change.AddTaints = append(slices.Clone(change.AddTaints), model.Taint{Key: labels.TaintUnregistered, Effect: model.NoSchedule})
+	change.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}
+	return change
 }
 
 // turn does something when it is the caller's turn.
@@ -251,6 +262,16 @@ type opening struct {
 	node  model.NodeName
 	room  *nominate.Room // nil where it is not known
 	world nominate.World
+	// arrivals are pods that come in place of moved ones, beside those that the plans name.
+	arrivals nominate.Arrivals
+}
+
+func (x *Nominations) opening(claim model.ClaimID, node model.NodeName) opening {
+	o := opening{claim: claim, node: node, world: x.world()}
+	if n := o.world.Node(claim); n != nil {
+		o.room = nominate.NewRoom(x.cfg.Registry.Claims[claim], n.Allocatable)
+	}
+	return o
 }
 
 // due are the nominations to write on a node that opens, by the newest plan.
@@ -272,7 +293,7 @@ func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []
 
 func (x *Nominations) world() nominate.World {
 	return nominate.World{
-		Unbound: x.cfg.Nominator.Unbound,
+		Unbound: x.cfg.Nominator.Unbound, Waiting: x.cfg.Nominator.Waiting,
 		Node: func(id model.ClaimID) *cluster.Node {
 			if c := x.cfg.Registry.Claims[id]; c != nil {
 				return x.cfg.Cluster.Node(c)

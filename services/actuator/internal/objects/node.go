@@ -61,7 +61,7 @@ func Pod(p *corev1.Pod) cluster.Pod {
 		if o.Controller == nil || !*o.Controller {
 			continue
 		}
-		out.Owned = true
+		out.Owner = string(o.UID)
 		out.Daemon = out.Daemon || o.Kind == "DaemonSet"
 		out.Mirror = out.Mirror || o.Kind == "Node"
 	}

@@ -1,0 +1,62 @@
+package nominate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Arrivals are how many pods are to come to a claim, by the uid of the controller that makes them: those in place of the pods that the
+// claim was bought for, which run on nodes that go. Their names are not known before they are there. Pods that keep their names, and those
+// that nothing makes again, are not counted.
+type Arrivals map[string]int
+
+// ArrivalsOf are those of a claim whose pods run on the given nodes.
+func ArrivalsOf(c *model.Claim, going []*cluster.Node) Arrivals {
+	out := Arrivals{}
+	for _, n := range going {
+		for _, p := range n.Pods {
+			if _, moves := slices.BinarySearch(c.Pods, model.PodID(p.Namespace+"/"+p.Name)); moves && p.Owner != "" && !p.Daemon {
+				out[p.Owner]++
+			}
+		}
+	}
+	return out
+}
+
+// Next are the pods to let in now: of those that wait, as many of each controller as are still to come after those that have. Waiting
+// lists the pods of a controller that have no node, of which those that preemption has nominated stay where they are; came are those that have been let in, by id, with their controllers.
+func (a Arrivals) Next(waiting func(owner string) []cluster.UnboundPod, came map[model.PodID]string) []cluster.UnboundPod {
+	if len(a) == 0 {
+		return nil
+	}
+	left := maps.Clone(a)
+	for _, owner := range came {
+		left[owner]--
+	}
+	var out []cluster.UnboundPod
+	for owner, n := range left {
+		if n <= 0 {
+			continue
+		}
+		for _, p := range waiting(owner) {
+			if _, is := came[p.ID]; !is && n > 0 && (p.Nominated == "" || p.ByKerf) {
+				out, n = append(out, p), n-1
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.UnboundPod) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Sum is how many come in all.
+func (a Arrivals) Sum() int {
+	sum := 0
+	for _, n := range a {
+		sum += n
+	}
+	return sum
+}
