@@ -93,6 +93,8 @@ const (
 	// JustStarted is how many times more the eviction of a pod weighs that has just started. Its node was the best there was a
 	// moment ago, and what has just changed soon changes again: a saving that is not to be had for long must be large.
 	JustStarted = 20
+	// SettledAfter is from which age on a pod's eviction weighs no more for that.
+	SettledAfter = time.Minute
 	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.

@@ -185,9 +185,6 @@ func TestExpiry(t *testing.T) {
 				change(in)
 			}
 			p.Now = in.Now
-			if b := pod(in, "shop/api-0").BindTime; !b.IsZero() {
-				p.Disruptions[0].Churn = 1070 // a minute short of its rest
-			}
 		}
 	}
 	past := func(in *model.Input) { claimNamed(in, "c-n-0").ExpireTime = at(20) }

@@ -81,12 +81,12 @@ func (m *money) saving(subject string, x *model.Disruption) {
 }
 
 // evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and where it has
-// not run for as long as moved pods rest: by the square of how often its age goes into that, up to JustStarted times.
+// run for SettledAfter, or for as long as moved pods rest: by the square of how often its age goes into that, up to JustStarted times.
 func (m *money) evictionPrice(p *model.Pod) float64 {
 	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))
 	weight := 1 + float64(p.DeletionCost)/(1<<27) + float64(m.f.Cluster.Class(p).Priority)/(1<<25)
 	price *= min(max(weight, 0), 10)
-	settled, ran := m.rest.Seconds(), m.f.Input.Now.Sub(p.BindTime).Seconds()
+	settled, ran := min(m.rest, model.SettledAfter).Seconds(), m.f.Input.Now.Sub(p.BindTime).Seconds()
 	switch {
 	case p.BindTime.IsZero() || ran >= settled:
 		return price

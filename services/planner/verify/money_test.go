@@ -22,8 +22,8 @@ func TestEvictionsAreWeighed(t *testing.T) {
 	first := func(priority int32) func(*model.Input, *model.Pod) {
 		return func(in *model.Input, _ *model.Pod) { classNamed(in, "api").Priority = priority }
 	}
-	bound := func(minute int) func(*model.Input, *model.Pod) {
-		return func(_ *model.Input, p *model.Pod) { p.BindTime = at(minute) }
+	ran := func(d time.Duration) func(*model.Input, *model.Pod) {
+		return func(in *model.Input, p *model.Pod) { p.BindTime = in.Now.Add(-d) }
 	}
 	priced := func(price int64) func(*model.Input, *model.Pod) {
 		return func(in *model.Input, _ *model.Pod) { in.Policy.EvictionPrice = &price }
@@ -33,28 +33,31 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"an ordinary pod":               {weighs(1000, bound(0)), ""},
-		"one for more":                  {weighs(1001, bound(0)), other},
-		"one for less":                  {weighs(999, bound(0)), other},
+		"an ordinary pod":               {weighs(1000, ran(30*time.Minute)), ""},
+		"one for more":                  {weighs(1001, ran(30*time.Minute)), other},
+		"one for less":                  {weighs(999, ran(30*time.Minute)), other},
 		"a deletion cost":               {weighs(1500, costs(1<<26)), ""},
 		"a deletion cost left out":      {weighs(1000, costs(1<<26)), other},
 		"a deletion cost below nothing": {weighs(0, costs(-1<<28)), ""},
 		"a priority":                    {weighs(1250, first(1<<23)), ""},
 		"a priority left out":           {weighs(1000, first(1<<23)), other},
 		"at most ten times as much":     {weighs(10_000, first(2_000_000_000)), ""},
-		"just bound":                    {weighs(20_000, bound(30)), ""},
-		"bound in the future":           {weighs(20_000, bound(35)), ""},
-		"bound ten minutes ago":         {weighs(9000, bound(20)), ""},
-		"less than that":                {weighs(8999, bound(20)), other},
-		"bound long ago":                {weighs(1000, bound(-300)), ""},
+		"just bound":                    {weighs(20_000, ran(0)), ""},
+		"bound in the future":           {weighs(20_000, ran(-5*time.Minute)), ""},
+		"bound twenty seconds ago":      {weighs(9000, ran(20*time.Second)), ""},
+		"less than that":                {weighs(8999, ran(20*time.Second)), other},
+		"bound a minute ago":            {weighs(1000, ran(time.Minute)), ""},
+		"bound long ago":                {weighs(1000, ran(5*time.Hour)), ""},
 		"another price":                 {weighs(7, priced(7)), ""},
 		"no price":                      {weighs(0, priced(0)), ""},
 		"a price for nothing":           {weighs(1000, priced(-1)), other},
-		"rest of an hour": {weighs(20_000, func(in *model.Input, p *model.Pod) {
-			in.Policy.PodRest, p.BindTime = ptr(time.Hour), at(20)
+		"rest of half a minute": {weighs(4000, func(in *model.Input, p *model.Pod) {
+			in.Policy.PodRest = ptr(30 * time.Second)
+			ran(15*time.Second)(in, p)
 		}), ""},
 		"no rest": {weighs(1000, func(in *model.Input, p *model.Pod) {
-			in.Policy.PodRest, p.BindTime = ptr(time.Duration(0)), at(30)
+			in.Policy.PodRest = ptr(time.Duration(0))
+			ran(0)(in, p)
 		}), ""},
 		"another workload": {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [shop/ReplicaSet/web=1]"},
 		"more of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [shop/ReplicaSet/api=1]"},

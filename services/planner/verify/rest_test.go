@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -19,13 +18,6 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			change(&r)
 			in.Snapshot.Disruptions = []model.DisruptionRecord{r}
 			pod(in, "shop/api-0").BindTime = bound
-			if !bound.IsZero() {
-				times := 30 / at(30).Sub(bound).Minutes()
-				p.Disruptions[0].Churn = int64(math.Round(1000 * times * times))
-				if d := &p.Disruptions[0]; d.Saving > 0 {
-					d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
-				}
-			}
 		}
 	}
 	same := func(*model.DisruptionRecord) {}
@@ -61,8 +53,6 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 		"no rest asked for": {func(in *model.Input, p *model.Plan) {
 			history(same, at(6))(in, p)
 			in.Policy.PodRest = ptr(time.Duration(0))
-			p.Disruptions[0].Churn = 1000
-			p.Disruptions[0].PayBack = 18 * time.Second
 		}, ""},
 	}
 	for name, tc := range tests {

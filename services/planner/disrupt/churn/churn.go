@@ -19,7 +19,8 @@ type Prices struct {
 	v *view.View
 	// price is of one ordinary pod, micro-dollars.
 	price float64
-	rest  time.Duration
+	// settled is from which age on a pod's eviction weighs no more for that.
+	settled time.Duration
 	// Payback is how long a saving may take to make up for its evictions.
 	Payback time.Duration
 }
@@ -27,7 +28,7 @@ type Prices struct {
 // NewPrices takes the policy's price; rest is for how long moved pods are left alone.
 func NewPrices(v *view.View, rest time.Duration) *Prices {
 	return &Prices{
-		v: v, rest: rest,
+		v: v, settled: min(rest, model.SettledAfter),
 		price:   float64(model.Or(v.Policy.EvictionPrice, model.DefaultEvictionPrice)),
 		Payback: model.Or(v.Policy.Payback, model.DefaultPayback),
 	}
@@ -46,13 +47,13 @@ func (c *Prices) of(pod int) int64 {
 }
 
 // freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed soon changes
-// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 for one that has run for
-// as long as moved pods rest.
+// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 at SettledAfter, or sooner where
+// moved pods rest for less.
 func (c *Prices) freshness(bound time.Time) float64 {
-	if bound.IsZero() || c.rest <= 0 {
+	if bound.IsZero() || c.settled <= 0 {
 		return 1
 	}
-	times := float64(c.rest) / float64(max(c.v.Now.Sub(bound), 1))
+	times := float64(c.settled) / float64(max(c.v.Now.Sub(bound), 1))
 	return min(max(times*times, 1), model.JustStarted)
 }
 

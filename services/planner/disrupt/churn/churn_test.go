@@ -40,9 +40,10 @@ func TestEvictionsWeighWhatPodsSay(t *testing.T) {
 	}{
 		"an ordinary pod":                {2 * time.Hour, 0, 0, 1000},
 		"one that has just started":      {0, 0, 0, 20000},
-		"one that has run for a moment":  {5 * time.Minute, 0, 0, 20000},
-		"one that has run for a while":   {10 * time.Minute, 0, 0, 9000},
-		"one that has run for half that": {15 * time.Minute, 0, 0, 4000},
+		"one that has run for a moment":  {10 * time.Second, 0, 0, 20000},
+		"one that has run for a while":   {20 * time.Second, 0, 0, 9000},
+		"one that has run for half that": {30 * time.Second, 0, 0, 4000},
+		"one that has settled":           {time.Minute, 0, 0, 1000},
 		"one that is bound in future":    {-time.Hour, 0, 0, 20000},
 		"one that is easy to delete":     {2 * time.Hour, -1 << 31, 0, 0},
 		"one of the highest priority":    {2 * time.Hour, 0, 2000000000, 10000},
