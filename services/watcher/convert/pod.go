@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -33,11 +34,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	} else {
 		out.NominatedNode = node
 	}
-	if p.Spec.NodeName != "" {
-		if c := podCondition(p, corev1.PodScheduled, corev1.ConditionTrue); c != nil {
-			out.BindTime = timestamp(c.LastTransitionTime)
-		}
-	}
+	out.BindTime = timestamp(BindTime(p))
 	if out.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE {
 		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
 	}
@@ -46,6 +43,23 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	o := wire.Object(snapshot.Pod, out.GetId(), out)
 	o.Class = class
 	return o, true
+}
+
+// BindTime is when a pod got its node; zero where it has none, or nothing tells. The scheduler may say that a pod has none after Kerf has
+// bound it, as what came of an attempt before that: then it was about when it said so.
+func BindTime(p *corev1.Pod) (at metav1.Time) {
+	if p.Spec.NodeName == "" {
+		return at
+	}
+	if p.Status.StartTime != nil {
+		at = *p.Status.StartTime
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && !c.LastTransitionTime.IsZero() {
+			at = c.LastTransitionTime
+		}
+	}
+	return at
 }
 
 func gated(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }

@@ -118,6 +118,14 @@ func TestPodState(t *testing.T) {
 				func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" }),
 			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_STARTING, BindTime: minute},
 		},
+		"a bound pod of which the scheduler says later that it could not place it": {
+			pod(on("n1"), phase(corev1.PodRunning), started, condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable)),
+			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_RUNNING, BindTime: minute},
+		},
+		"a bound pod of which only the kubelet speaks": {
+			pod(on("n1"), phase(corev1.PodRunning), started),
+			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_RUNNING, BindTime: timestamppb.New(start().Add(time.Hour))},
+		},
 		"a ready pod runs": {
 			pod(on("n1"), phase(corev1.PodRunning), condition(corev1.PodReady, corev1.ConditionTrue, "")),
 			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_RUNNING, Ready: true},

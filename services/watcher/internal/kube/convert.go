@@ -259,13 +259,8 @@ func whereabouts(p *corev1.Pod, now time.Time) (node string, since time.Time) {
 	if owner := metav1.GetControllerOf(p); owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node") {
 		return "", time.Time{}
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
-			return p.Spec.NodeName, c.LastTransitionTime.Time
-		}
-	}
-	if p.Status.StartTime != nil {
-		return p.Spec.NodeName, p.Status.StartTime.Time
+	if at := convert.BindTime(p); !at.IsZero() {
+		return p.Spec.NodeName, at.Time
 	}
 	return p.Spec.NodeName, now
 }
