@@ -19,10 +19,10 @@ type Nominator interface { //nolint:interfacebloat // two ways to the same end, 
 	// Bindable says of a pod without a node whether nothing but the labels, taints and capacity of a node and the pods around
 	// decide whether it may run there, and what it asks for. It is false of pods with volumes, devices or host ports.
 	Bindable(id model.PodID) (requests model.Amounts, is bool)
-	// Bind binds pods, each on its own, and returns those that it has left alone. Left are those that the node refuses, or all
-	// where Kerf may not bind pods. Wait are those that have a rule about other pods, or others about them, which does not hold
-	// now: it may once these have nodes. The error joins those that failed; these are left, too. A pod that is not as it was seen
-	// any more is not bound, and not returned.
+	// Bind binds pods, each on its own, and returns those that it has left alone. Left are those that the node refuses, those that are
+	// not as they were seen any more, because the scheduler was quicker, say, or all where Kerf may not bind pods. Wait are those
+	// that have a rule about other pods, or others about them, which does not hold now: it may once these have nodes. The error
+	// joins those that failed; these are left, too.
 	Bind(ctx context.Context, list []Nomination) (left, wait []Nomination, err error)
 	// Nominees are the pods without a node that Kerf has nominated, sorted by id.
 	Nominees() []UnboundPod

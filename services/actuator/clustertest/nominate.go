@@ -76,6 +76,7 @@ func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left, wait []
 	for _, n := range list {
 		p, there := f.unbound[n.Pod.ID]
 		if !there || p.UID != n.Pod.UID {
+			left = append(left, n)
 			continue
 		}
 		bound := f.specs[n.Pod.ID]

@@ -126,9 +126,10 @@ func testBind(t *testing.T, w World) {
 	seen, _ := w.Nominator.Unbound(id)
 	other := seen
 	other.UID = "another"
-	for _, n := range []cluster.Nomination{{Pod: other, Node: model.NodeName(w.Name)}, {Pod: seen, Node: model.NodeName(w.Name)}} {
-		if left, wait, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{n}); err != nil || len(left)+len(wait) != 0 {
-			t.Errorf("pod %s: left %v, wait %v, error %v", n.Pod.UID, left, wait, err)
+	for i, p := range []cluster.UnboundPod{other, seen} {
+		n := cluster.Nomination{Pod: p, Node: model.NodeName(w.Name)}
+		if left, wait, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{n}); err != nil || len(left) != 1-i || len(wait) != 0 {
+			t.Errorf("pod %s: left %v, wait %v, error %v", p.UID, left, wait, err)
 		}
 	}
 	w.until(t, "the pod on the node", func(s cluster.State) bool { return podOf(s, w.Name, "bindable") != nil })

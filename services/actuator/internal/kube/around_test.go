@@ -81,7 +81,7 @@ func TestPodsThatAreBoundCountAtOnce(t *testing.T) {
 		{to("none", "p5"), "", "p5 ", ""},
 		{to("a", "kept-away"), "", "", "kept-away "},
 		{to("b", "kept-away"), "kept-away ", "", ""},
-		{other, "", "", ""},
+		{other, "", "p5 ", ""},
 	} {
 		ready, left, wait := x.assume(step.list)
 		if d := cmp.Diff([]string{step.ready, step.left, step.wait}, []string{names(ready), names(left), names(wait)}); d != "" {

@@ -51,10 +51,9 @@ func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) (left, 
 	for i, err := range errs {
 		if err != nil {
 			x.around.Forget(types.UID(ready[i].Pod.UID))
-		}
-		if err != nil && !errors.Is(err, errOther) {
 			left = append(left, ready[i])
-		} else {
+		}
+		if errors.Is(err, errOther) {
 			errs[i] = nil
 		}
 	}
@@ -62,7 +61,7 @@ func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) (left, 
 }
 
 // assume says which pods are to be bound now: from then on they count as running there. Left are those that the node refuses,
-// wait those that the pods around keep from it for now. Those that are not as they were seen any more are none of these.
+// or that are not as they were seen any more, wait those that the pods around keep from it for now.
 func (x *Nominator) assume(list []cluster.Nomination) (ready, left, wait []cluster.Nomination) {
 	wait = list
 	x.around.With(func(place func(*corev1.Pod, string) around.Verdict) {
@@ -71,10 +70,7 @@ func (x *Nominator) assume(list []cluster.Nomination) (ready, left, wait []clust
 			var still []cluster.Nomination
 			for _, n := range wait {
 				p := x.unboundPod(n.Pod.ID)
-				switch {
-				case p == nil || string(p.UID) != n.Pod.UID:
-					continue
-				case !x.admits(p, n.Node):
+				if p == nil || string(p.UID) != n.Pod.UID || !x.admits(p, n.Node) {
 					left = append(left, n)
 					continue
 				}

@@ -177,11 +177,11 @@ func (x *Nominations) gather(ctx context.Context, c *model.Claim, k *keeping) bo
 func (b *binding) gather(ctx context.Context, k *keeping) {
 	defer b.waitNoMore()
 	for rest := kubeletLag; !k.over(time.Now()) && len(b.came) < k.arrivals.Sum() && pause(ctx, rest); rest = bindEvery {
-		wanted := b.wanted()
+		wanted := without(b.wanted(), b.refused) // those have a node by now, most likely
 		if len(b.bindable(wanted)) > 0 {
 			b.attempt(ctx)
 		} else if len(wanted) > 0 {
-			break // volumes, devices, a rule that does not hold: the scheduler may know more
+			break // volumes or devices: they are the scheduler's
 		}
 	}
 	b.settle(ctx)
