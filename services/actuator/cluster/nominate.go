@@ -9,9 +9,9 @@ import (
 // Nominator brings pods without a node to where they are expected: it binds them, or tells the scheduler. Implementations are
 // safe for concurrent use.
 type Nominator interface { //nolint:interfacebloat // two ways to the same end, and what both need
-	// CanNominate says whether the cluster lets Kerf do either, and in words what speaks for or against it. An error means that
-	// it could not be found out now.
-	CanNominate(ctx context.Context) (can bool, why string, err error)
+	// CanNominate says whether the cluster lets Kerf do either, whether it may bind, and in words what speaks for or against it. An
+	// error means that it could not be found out now.
+	CanNominate(ctx context.Context) (can, bind bool, why string, err error)
 	// Unbound returns a pod that has no node, as the caches hold it; false where there is none of that name.
 	Unbound(id model.PodID) (UnboundPod, bool)
 	// Waiting are the pods without a node of the controller with that uid, those first that were made first.

@@ -21,7 +21,9 @@ import (
 )
 
 // CanNominate is true: the fake heeds nominations, as far as one that schedules nothing can.
-func (f *Fake) CanNominate(context.Context) (bool, string, error) { return true, "it is a fake", nil }
+func (f *Fake) CanNominate(context.Context) (can, bind bool, why string, err error) {
+	return true, true, "it is a fake", nil
+}
 
 // Unbound returns a pod that has no node.
 func (f *Fake) Unbound(id model.PodID) (cluster.UnboundPod, bool) {

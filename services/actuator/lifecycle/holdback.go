@@ -43,7 +43,7 @@ func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.
 		switch name := p.Namespace + "/" + p.Name; {
 		case goes(model.PodID(name)):
 			held[name] = true
-		case !p.Daemon && leaves(p, now) && p.DeletionTime.IsZero():
+		case tier(p) == 0 && !p.DoNotDisrupt && leaves(p, now) && p.DeletionTime.IsZero():
 			others = true
 		}
 	}

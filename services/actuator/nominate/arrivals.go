@@ -10,8 +10,8 @@ import (
 )
 
 // Arrivals are how many pods are to come to a claim, by the uid of the controller that makes them: those in place of the pods that the
-// claim was bought for, which run on nodes that go. Their names are not known before they are there. Pods that keep their names, and those
-// that nothing makes again, are not counted.
+// claim was bought for, which run on nodes that go. Their names are not known before they are there. Those that nothing makes again are not
+// counted.
 type Arrivals map[string]int
 
 // ArrivalsOf are those of a claim whose pods run on the given nodes.
@@ -28,22 +28,13 @@ func ArrivalsOf(c *model.Claim, going []*cluster.Node) Arrivals {
 }
 
 // Next are the pods to let in now: of those that wait, as many of each controller as are still to come after those that have. Waiting
-// lists the pods of a controller that have no node, of which those that preemption has nominated stay where they are; came are those that have been let in, by id, with their controllers.
-func (a Arrivals) Next(waiting func(owner string) []cluster.UnboundPod, came map[model.PodID]string) []cluster.UnboundPod {
-	if len(a) == 0 {
-		return nil
-	}
-	left := maps.Clone(a)
-	for _, owner := range came {
-		left[owner]--
-	}
+// lists the pods of a controller that have no node, of which those that preemption has nominated stay where they are; came are those that
+// have been let in, by id, with their controllers, and refused those that can't be.
+func (a Arrivals) Next(waiting func(owner string) []cluster.UnboundPod, came map[model.PodID]string, refused map[model.PodID]bool) []cluster.UnboundPod {
 	var out []cluster.UnboundPod
-	for owner, n := range left {
-		if n <= 0 {
-			continue
-		}
+	for owner, n := range a.without(came) {
 		for _, p := range waiting(owner) {
-			if _, is := came[p.ID]; !is && n > 0 && (p.Nominated == "" || p.ByKerf) {
+			if _, is := came[p.ID]; !is && !refused[p.ID] && n > 0 && (p.Nominated == "" || p.ByKerf) {
 				out, n = append(out, p), n-1
 			}
 		}
@@ -52,10 +43,21 @@ func (a Arrivals) Next(waiting func(owner string) []cluster.UnboundPod, came map
 	return out
 }
 
-// Sum is how many come in all.
-func (a Arrivals) Sum() int {
+// without are those that are still to come.
+func (a Arrivals) without(came map[model.PodID]string) Arrivals {
+	left := maps.Clone(a)
+	for _, owner := range came {
+		if left[owner] > 0 {
+			left[owner]--
+		}
+	}
+	return left
+}
+
+// Missing is how many are still to come.
+func (a Arrivals) Missing(came map[model.PodID]string) int {
 	sum := 0
-	for _, n := range a {
+	for _, n := range a.without(came) {
 		sum += n
 	}
 	return sum

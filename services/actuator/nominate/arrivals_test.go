@@ -17,7 +17,7 @@ func TestArrivalsComeInPlaceOfThePodsThatAreMoved(t *testing.T) {
 		{Pods: []cluster.Pod{pod("a1", "a", false), pod("b1", "b", false), pod("daemon", "ds", true), pod("single", "", false)}},
 		{Pods: []cluster.Pod{pod("a2", "a", false), pod("a3", "a", false)}}, // a3 goes elsewhere
 	})
-	if arrivals.Sum() != 3 || arrivals["a"] != 2 || arrivals["b"] != 1 {
+	if arrivals.Missing(nil) != 3 || arrivals["a"] != 2 || arrivals["b"] != 1 {
 		t.Fatalf("%v, want two of a and one of b", arrivals)
 	}
 	waiting := func(owner string) []cluster.UnboundPod {
@@ -28,23 +28,29 @@ func TestArrivalsComeInPlaceOfThePodsThatAreMoved(t *testing.T) {
 		}[owner]
 	}
 	for _, x := range []struct {
-		name string
-		came map[model.PodID]string
-		want []model.PodID
+		name    string
+		came    map[model.PodID]string
+		refused map[model.PodID]bool
+		want    []model.PodID
+		missing int
 	}{
-		{"as many as were moved, but for what preemption has a place for", nil, []model.PodID{"d/a4", "d/a5"}},
-		{"those that are on their way are not let in twice", map[model.PodID]string{"d/a4": "a"}, []model.PodID{"d/a5"}},
-		{"no more once all have come", map[model.PodID]string{"d/a7": "a", "d/a8": "a"}, nil},
+		{"as many as were moved, but for what preemption has a place for", nil, nil, []model.PodID{"d/a4", "d/a5"}, 3},
+		{"those that are on their way are not let in twice", map[model.PodID]string{"d/a4": "a"}, nil, []model.PodID{"d/a5"}, 2},
+		{"one that can't be let in keeps no other out", nil, map[model.PodID]bool{"d/a4": true}, []model.PodID{"d/a5", "d/a6"}, 3},
+		{"no more once all have come", map[model.PodID]string{"d/a7": "a", "d/a8": "a", "d/a9": "a"}, nil, nil, 1},
 	} {
+		if got := arrivals.Missing(x.came); got != x.missing {
+			t.Errorf("%s: %d are missing, want %d", x.name, got, x.missing)
+		}
 		var got []model.PodID
-		for _, p := range arrivals.Next(waiting, x.came) {
+		for _, p := range arrivals.Next(waiting, x.came, x.refused) {
 			got = append(got, p.ID)
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%s: %v, want %v", x.name, got, x.want)
 		}
 	}
-	if got := Arrivals(nil).Next(waiting, map[model.PodID]string{"d/a4": "a"}); got != nil {
+	if got := Arrivals(nil).Next(waiting, map[model.PodID]string{"d/a4": "a"}, nil); got != nil {
 		t.Errorf("a node that nothing is moved to lets in %v", got)
 	}
 }

@@ -88,63 +88,78 @@ func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []
 // On says whether a pod is expected on a node that is there.
 func (e *Expected) On(node model.NodeName) bool { return len(e.nodes[node]) > 0 }
 
-// Room is what a node that opens has left beside what its claim was bought for.
+// Room is what a node that opens has for pods that are bound to it.
 type Room struct {
-	// bought are the pods that the claim was bought for, sorted; taken are others that are to be bound.
-	bought []model.PodID
-	taken  map[model.PodID]bool
-	free   map[model.Resource]int64
+	// bought are the pods that the claim was bought for, sorted; arriving come in place of such, and taken are those that have their room.
+	bought          []model.PodID
+	arriving, taken map[model.PodID]bool
+	// kept is what is left of what the claim was bought with for them, and free what the node has beside.
+	kept, free map[model.Resource]int64
 	// short says that the node has less than was expected.
 	short bool
 }
 
 // NewRoom is for a claim's node that has so much.
 func NewRoom(c *model.Claim, allocatable model.Amounts) *Room {
-	r := &Room{bought: c.Pods, free: map[model.Resource]int64{}, taken: map[model.PodID]bool{}}
+	r := &Room{
+		bought: c.Pods, arriving: map[model.PodID]bool{}, taken: map[model.PodID]bool{},
+		kept: map[model.Resource]int64{}, free: map[model.Resource]int64{},
+	}
 	for _, a := range allocatable {
 		r.free[a.Resource] = a.Value
 	}
-	r.short = !r.holds(c.Requests)
-	r.take(c.Requests)
+	r.short = !holds(r.free, c.Requests)
+	take(r.free, c.Requests)
+	for _, a := range c.Requests {
+		r.kept[a.Resource] = a.Value
+	}
 	return r
 }
 
-// Arrives says that a pod comes in place of one that the claim was bought for: it takes that one's room.
-func (r *Room) Arrives(id model.PodID) { r.taken[id] = true }
+// Arrives says that a pod comes in place of one that the claim was bought for.
+func (r *Room) Arrives(id model.PodID) { r.arriving[id] = true }
 
-func (r *Room) holds(asks model.Amounts) bool {
-	return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > r.free[a.Resource] })
+func holds(room map[model.Resource]int64, asks model.Amounts) bool {
+	return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > room[a.Resource] })
 }
 
-func (r *Room) take(asks model.Amounts) {
+func take(room map[model.Resource]int64, asks model.Amounts) {
 	for _, a := range asks {
-		r.free[a.Resource] -= a.Value
+		room[a.Resource] -= a.Value
 	}
 }
 
 // Bind parts what is due on the node: pods that are bound there, because nothing but the node and the pods around decide about
-// them and they fit beside all that the claim was bought for; and the rest, which is nominated. A pod takes its room once, however
-// often it is asked about. Requests is cluster.Nominator's Bindable.
+// them and they fit: into what the claim was bought with where it was bought for them, else beside that; and the rest, which is
+// nominated. A pod takes its room once, however often it is asked about. Requests is cluster.Nominator's Bindable.
 func (r *Room) Bind(list []cluster.Nomination, requests func(model.PodID) (model.Amounts, bool)) (bind, rest []cluster.Nomination) {
 	if r.short {
 		return nil, list
 	}
 	for _, n := range list {
-		asks, is := requests(n.Pod.ID)
-		_, own := slices.BinarySearch(r.bought, n.Pod.ID)
-		has := own || r.taken[n.Pod.ID]
-		if !is || !has && !(r.holds(asks) && r.free[model.Pods] > 0) {
-			rest = append(rest, n)
-			continue
-		}
-		if !has {
-			r.take(asks)
-			r.free[model.Pods]--
+		if asks, is := requests(n.Pod.ID); is && (r.taken[n.Pod.ID] || r.give(n.Pod.ID, asks)) {
 			r.taken[n.Pod.ID] = true
+			bind = append(bind, n)
+		} else {
+			rest = append(rest, n)
 		}
-		bind = append(bind, n)
 	}
 	return bind, rest
+}
+
+// give gives a pod its room, where there is some.
+func (r *Room) give(id model.PodID, asks model.Amounts) bool {
+	_, own := slices.BinarySearch(r.bought, id)
+	switch {
+	case (own || r.arriving[id]) && holds(r.kept, asks):
+		take(r.kept, asks)
+	case holds(r.free, asks) && r.free[model.Pods] > 0:
+		take(r.free, asks)
+		r.free[model.Pods]--
+	default:
+		return false
+	}
+	return true
 }
 
 // Again are those of the nominations that don't hold: the scheduler has taken them back, and the pod has no node.

@@ -49,7 +49,7 @@ func (w World) nominee(p cluster.UnboundPod) bool {
 }
 
 func testNominate(t *testing.T, w World) {
-	if can, why, err := w.Nominator.CanNominate(t.Context()); err != nil || !can {
+	if can, bind, why, err := w.Nominator.CanNominate(t.Context()); err != nil || !can || !bind {
 		t.Fatalf("can nominate: %v, %s, error %v", can, why, err)
 	}
 	p := w.unboundPod(t)

@@ -77,7 +77,7 @@ func TestPodsThatAreBoundCountAtOnce(t *testing.T) {
 	}{
 		{to("a", "p1", "p2"), "p1 ", "", "p2 "},
 		{to("b", "p3", "p4"), "p3 p4 ", "", ""},
-		{to("a", "p1", "p2"), "p2 ", "", ""},
+		{to("a", "p1", "p2"), "p2 ", "p1 ", ""},
 		{to("none", "p5"), "", "p5 ", ""},
 		{to("a", "kept-away"), "", "", "kept-away "},
 		{to("b", "kept-away"), "kept-away ", "", ""},

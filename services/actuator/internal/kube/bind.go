@@ -79,9 +79,8 @@ func (x *Nominator) assume(list []cluster.Nomination) (ready, left, wait []clust
 					ready, again = append(ready, n), true
 				case around.Waits:
 					still = append(still, n)
-				case around.Undecidable:
+				case around.Undecidable, around.Known: // known: it is on its way to this node or another
 					left = append(left, n)
-				case around.Known:
 				}
 			}
 			wait = still

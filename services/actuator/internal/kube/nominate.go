@@ -53,20 +53,19 @@ type Nominator struct {
 }
 
 // CanNominate asks for the server's version and for the actuator's own rights. Where pods may be bound that is enough.
-func (x *Nominator) CanNominate(ctx context.Context) (bool, string, error) {
-	bind, err := may(ctx, x.client, "create", "binding")
-	if err != nil {
-		return false, "", err
+func (x *Nominator) CanNominate(ctx context.Context) (can, bind bool, why string, err error) {
+	if bind, err = may(ctx, x.client, "create", "binding"); err != nil {
+		return false, false, "", err
 	}
 	x.mayBind.Store(bind)
-	can, why, err := x.canNominate(ctx)
+	can, why, err = x.canNominate(ctx)
 	switch {
 	case err != nil:
-		return false, "", err
+		return false, false, "", err
 	case bind:
-		return true, why + "; there is the right to create pods/binding", nil
+		return true, true, why + "; there is the right to create pods/binding", nil
 	}
-	return can, why + "; there is no right to create pods/binding", nil
+	return can, false, why + "; there is no right to create pods/binding", nil
 }
 
 // may asks for one of the actuator's own rights on pods, or on a subresource of theirs.

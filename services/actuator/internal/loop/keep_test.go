@@ -25,6 +25,7 @@ func moving(pods []string, elsewhere ...string) model.Plan {
 		}
 		p.Disruptions[0].Destinations = append(p.Disruptions[0].Destinations, to)
 	}
+	p.NodeClaims[0].Requests = model.Amounts{{Resource: model.CPU, Value: 100 * int64(len(p.NodeClaims[0].Pods))}}
 	p.Disruptions[0].Evictions, p.Disruptions[0].Saving = len(pods), 1000
 	return p
 }
@@ -204,5 +205,57 @@ func TestANewLeaderOpensWhatWasKept(t *testing.T) {
 		r.stop()
 		r.start()
 		r.until("it is open", 5*time.Second, func() bool { return r.node("d-r0").Open() })
+	})
+}
+
+// A device plugin that does not tolerate Kerf's taint comes to a node once it is open: until then the node does not offer the device.
+func TestAReplacementForPodsWithDevicesIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := keeps(t, "a")
+		p := moving([]string{"a"})
+		p.NodeClaims[0].Requests = append(p.NodeClaims[0].Requests, model.Amount{Resource: "nvidia.com/gpu", Value: 1})
+		r.accepted(p)
+		r.until("the replacement joins", time.Minute, func() bool { return r.claim("d-r0").State == model.ClaimRegistered })
+		if !r.node("d-r0").Open() {
+			t.Error("it is closed")
+		}
+	})
+}
+
+func TestAReplacementThatDoesNotBecomeReadyOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := keeps(t, "a")
+		r.kube.change(func() { r.kube.neverReady = true })
+		r.accepted(moving([]string{"a"}))
+		r.until("the replacement joins", time.Minute, func() bool { return r.claim("d-r0").State == model.ClaimRegistered })
+		joined := time.Now()
+		if r.node("d-r0").Open() {
+			t.Error("it is open at once")
+		}
+		r.until("it is open", 2*time.Minute, func() bool { return r.node("d-r0").Open() })
+		if took := time.Since(joined); took > time.Minute+time.Second {
+			t.Errorf("it is closed for %s", took)
+		}
+		time.Sleep(time.Minute)
+		if !r.node("d-r0").Open() {
+			t.Error("it is closed again")
+		}
+	})
+}
+
+func TestADrainThatIsStuckShutsNoOtherNodeForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := keeps(t, "a")
+		r.kube.change(func() { r.kube.budget = true })
+		yes := true
+		p := moving([]string{"a"})
+		p.Nodes = []model.NodeVerdict{{Claim: "c2", Deferred: &yes}}
+		r.accepted(p)
+		r.until("c2 is shut", time.Minute, func() bool { return shut(r.node("c2"), model.NoSchedule) })
+		since := time.Now()
+		r.until("c2 is to be avoided only", 2*time.Minute, func() bool { return !shut(r.node("c2"), model.NoSchedule) })
+		if took := time.Since(since); took > 40*time.Second || r.claim("c1").State != model.ClaimDraining {
+			t.Errorf("it was shut for %s; c1 is %s", took, r.claim("c1").State)
+		}
 	})
 }

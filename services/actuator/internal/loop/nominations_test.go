@@ -42,7 +42,7 @@ func (r *rig) nominated(pod string) model.NodeName {
 // claimFor is a plan that buys one node for pods.
 func claimFor(id string, pods ...model.PodID) model.Plan {
 	c := nodeClaim(id, "m5.large")
-	c.Pods = pods
+	c.Pods, c.Requests = pods, model.Amounts{{Resource: model.CPU, Value: 1000}}
 	p := model.Plan{ID: model.PlanID("p-" + id), NodeClaims: []model.NodeClaim{c}}
 	for _, pod := range pods {
 		p.Placements = append(p.Placements, model.Placement{Pod: pod, Claim: c.ID})

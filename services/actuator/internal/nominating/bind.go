@@ -72,11 +72,11 @@ func (b *binding) run(ctx context.Context) []cluster.Nomination {
 // wanted are all that are to come to the node and have not: those that the newest plan has there, and arrivals.
 func (b *binding) wanted() []cluster.Nomination {
 	list := without(b.due(b.opening), b.bound)
-	for _, p := range b.arrivals.Next(b.opening.world.Waiting, b.came) {
+	for _, p := range b.arrivals.Next(b.opening.world.Waiting, b.came, b.refused) {
+		b.room.Arrives(p.ID)
 		if b.bound[p.ID] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == p.ID }) {
 			continue
 		}
-		b.room.Arrives(p.ID)
 		list = append(list, cluster.Nomination{Pod: p, Node: b.node})
 	}
 	return list
@@ -116,7 +116,7 @@ func (b *binding) attempt(ctx context.Context) {
 	note(b.bound, left, false)
 	note(b.bound, wait, false)
 	for _, n := range try {
-		if b.bound[n.Pod.ID] {
+		if b.bound[n.Pod.ID] && b.arrivals[n.Pod.Owner] > 0 {
 			b.came[n.Pod.ID] = n.Pod.Owner
 		}
 	}

@@ -2,8 +2,10 @@ package nominating
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +22,8 @@ const (
 	mostIdle    = time.Minute
 	// lateArrival is how long after the end of the drain a controller may make the last pod.
 	lateArrival = 2 * time.Second
+	// mostFirm is how long no pods are to go to nodes that are to be removed later on account of one disruption: a drain may be stuck.
+	mostFirm = 30 * time.Second
 	// firmFor is for how long after pods were moved none are to go to nodes that are to be removed later: where the next are moved
 	// within that time, these nodes are not written in between.
 	firmFor = 5 * time.Second
@@ -30,20 +34,20 @@ const (
 // nodes that are to go later are shut (firm), and those that stay have what the plan leaves them.
 type keeping struct {
 	arrivals nominate.Arrivals
-	// ready is when it was in use first, but for being closed; began is when the drain did, and drained when no pods were left. Zero
-	// before.
-	ready, began, drained time.Time
+	// joined is when its node did; ready is when it was in use first, but for being closed; began is when the drain did, and drained
+	// when no pods were left. Zero before.
+	joined, ready, began, drained time.Time
 	// until is when it opens, in ns since the epoch. Its worker reads it.
 	until atomic.Int64
-	// gathering says that its worker lets pods in.
-	gathering bool
+	// gathering says that its worker lets pods in, done that the node is open to all.
+	gathering, done bool
 }
 
 func (k *keeping) over(now time.Time) bool { return now.UnixNano() >= k.until.Load() }
 
 // Keep looks which replacements are kept for pods that are on their way, before claims are looked at.
 func (x *Nominations) Keep(ctx context.Context) {
-	if !x.can || x.cfg.DaemonsFirst {
+	if !x.bind || x.cfg.DaemonsFirst {
 		return
 	}
 	now := x.cfg.Agenda.Now()
@@ -56,6 +60,10 @@ func (x *Nominations) Keep(ctx context.Context) {
 			x.firm = now.Add(firmFor)
 		}
 	}
+	maps.DeleteFunc(x.moving, func(id model.DisruptionID, _ time.Time) bool {
+		d := x.cfg.Registry.Disruptions[id]
+		return d == nil || !d.EndTime.IsZero()
+	})
 	for id, k := range x.kept {
 		x.follow(ctx, id, k)
 	}
@@ -72,8 +80,11 @@ func (x *Nominations) Keep(ctx context.Context) {
 func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 	for _, id := range d.Replacements {
 		c := x.cfg.Registry.Claims[id]
-		if c == nil || c.State >= model.ClaimInitialized || x.kept[id] != nil {
+		if c == nil || c.State >= model.ClaimInitialized || x.kept[id] != nil || !plain(c) {
 			continue
+		}
+		if n := x.cfg.Cluster.Node(c); n != nil && n.Open() {
+			continue // it was let open before it was known that pods may be bound: others may be there
 		}
 		var going []*cluster.Node
 		for _, id := range d.Candidates {
@@ -89,12 +100,23 @@ func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 	}
 }
 
-// moves says that the pods of a disruption are being moved, or will be at any moment: its replacements have joined.
+// plain says that a claim's pods ask for no devices, whose names have a domain: what provides these may not tolerate a node that is closed, and such pods are
+// the scheduler's to place.
+func plain(c *model.Claim) bool {
+	return !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return strings.Contains(string(a.Resource), "/") })
+}
+
+// moves says that the pods of a disruption are being moved, and have been for no longer than is to be expected.
 func (x *Nominations) moves(d *model.DisruptionRecord) bool {
-	return !x.every(d.Candidates, model.ClaimTerminating) && !slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool {
-		c := x.cfg.Registry.Claims[id]
-		return c == nil || c.State < model.ClaimRegistered
-	})
+	if !x.every(d.Replacements, model.ClaimInitialized) || x.every(d.Candidates, model.ClaimTerminating) {
+		return false
+	}
+	since, known := x.moving[d.ID]
+	if !known {
+		since = x.cfg.Agenda.Now()
+		x.moving[d.ID] = since
+	}
+	return x.cfg.Agenda.Now().Before(since.Add(mostFirm))
 }
 
 // follow says until when a replacement is kept, and has pods let in from when their nodes are drained.
@@ -107,6 +129,9 @@ func (x *Nominations) follow(ctx context.Context, id model.ClaimID, k *keeping) 
 	if d == nil || d.RolledBack {
 		k.until.Store(now.UnixNano())
 	} else {
+		if n := x.cfg.Cluster.Node(c); n != nil {
+			k.joined = n.CreateTime
+		}
 		if k.ready.IsZero() && c.State == model.ClaimInitialized {
 			k.ready = now
 		}
@@ -120,11 +145,11 @@ func (x *Nominations) follow(ctx context.Context, id model.ClaimID, k *keeping) 
 	}
 	switch {
 	case k.gathering: // its worker ends it
-	case k.over(now):
-		x.release(id)
+	case k.done || k.over(now):
+		x.release(id, k)
 	default:
 		x.cfg.Agenda.Wake(time.Unix(0, k.until.Load()))
-		if !k.ready.IsZero() && !k.began.IsZero() {
+		if !k.ready.IsZero() {
 			k.gathering = x.gather(ctx, c, k)
 		}
 	}
@@ -143,8 +168,10 @@ func (x *Nominations) every(ids []model.ClaimID, s model.ClaimState) bool {
 // opens is when a replacement opens to all, in ns since the epoch.
 func (k *keeping) opens() int64 {
 	switch {
-	case k.ready.IsZero():
+	case k.joined.IsZero():
 		return math.MaxInt64
+	case k.ready.IsZero(): // what makes it ready may not tolerate that it is closed
+		return k.joined.Add(mostWaiting).UnixNano()
 	case k.began.IsZero():
 		return k.ready.Add(mostIdle).UnixNano()
 	case k.drained.IsZero():
@@ -168,15 +195,16 @@ func (x *Nominations) gather(ctx context.Context, c *model.Claim, k *keeping) bo
 			return nil
 		},
 		Done: func(error) {
-			x.cfg.Log.InfoContext(ctx, "moved pods came", "claim", c.ID, "pods", len(b.came), "expected", k.arrivals.Sum())
-			x.release(c.ID)
+			x.cfg.Log.InfoContext(ctx, "moved pods came", "claim", c.ID, "pods", len(b.came), "missing", k.arrivals.Missing(b.came))
+			k.gathering = false
+			x.release(c.ID, k)
 		},
 	})
 }
 
 func (b *binding) gather(ctx context.Context, k *keeping) {
-	defer b.waitNoMore()
-	for rest := kubeletLag; !k.over(time.Now()) && len(b.came) < k.arrivals.Sum() && pause(ctx, rest); rest = bindEvery {
+	b.waits = true // no other node waits for this one
+	for rest := kubeletLag; !k.over(time.Now()) && k.arrivals.Missing(b.came) > 0 && pause(ctx, rest); rest = bindEvery {
 		wanted := without(b.wanted(), b.refused) // those have a node by now, most likely
 		if len(b.bindable(wanted)) > 0 {
 			b.attempt(ctx)
@@ -187,11 +215,16 @@ func (b *binding) gather(ctx context.Context, k *keeping) {
 	b.settle(ctx)
 }
 
-// release lets a node open to all.
-func (x *Nominations) release(id model.ClaimID) {
-	delete(x.kept, id)
-	x.cfg.Look(id)
-	x.cfg.Agenda.Again()
+// release lets a node open to all. A claim that is not in use by then is not kept again.
+func (x *Nominations) release(id model.ClaimID, k *keeping) {
+	if !k.done {
+		k.done = true
+		x.cfg.Look(id)
+		x.cfg.Agenda.Again()
+	}
+	if c := x.cfg.Registry.Claims[id]; c == nil || c.State >= model.ClaimInitialized {
+		delete(x.kept, id)
+	}
 }
 
 // lookAtDeferred has the claims looked at whose nodes are to go later.
@@ -204,7 +237,10 @@ func (x *Nominations) lookAtDeferred() {
 }
 
 // Keeps says that a claim's node stays closed for now.
-func (x *Nominations) Keeps(id model.ClaimID) bool { return x.kept[id] != nil }
+func (x *Nominations) Keeps(id model.ClaimID) bool {
+	k := x.kept[id]
+	return k != nil && !k.done
+}
 
 // Firm says that no pods are to go to a node that is to be removed later. One that the newest plan has pods on is not meant: there they
 // find room without another node.
@@ -220,8 +256,12 @@ func (x *Nominations) Later(c *model.Claim) func(model.PodID) bool {
 	}
 	return func(p model.PodID) bool {
 		return slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool {
-			_, bought := slices.BinarySearch(x.cfg.Registry.Claims[id].Pods, p)
-			return bought && x.Keeps(id)
+			c := x.cfg.Registry.Claims[id]
+			if c == nil || !x.Keeps(id) {
+				return false
+			}
+			_, bought := slices.BinarySearch(c.Pods, p)
+			return bought
 		})
 	}
 }

@@ -60,20 +60,21 @@ type Nominations struct {
 	coming, waiting atomic.Int64
 	// turns holds a token for each node that has its turn.
 	turns chan struct{}
-	// asked says that it is known whether nominations work; can, that they do.
-	asked, can bool
+	// asked says that it is known whether nominations work; can, that they do, and bind, that pods may be bound.
+	asked, can, bind bool
 	// fresh says that pods may be expected on nodes that are open without being nominated there.
 	fresh bool
 	// kept are claims that are kept for pods that are on their way, and firm until when no pods are to go to nodes that are to be
-	// removed later, as was said when wasFirm: keep.go.
+	// removed later, as was said when wasFirm; moving are the disruptions that move pods, and since when: keep.go.
 	kept    map[model.ClaimID]*keeping
+	moving  map[model.DisruptionID]time.Time
 	firm    time.Time
 	wasFirm bool
 }
 
 // New makes nominations of one who expects no pod anywhere yet.
 func New(c Config) *Nominations {
-	x := &Nominations{cfg: c, turns: make(chan struct{}, turns), kept: map[model.ClaimID]*keeping{}}
+	x := &Nominations{cfg: c, turns: make(chan struct{}, turns), kept: map[model.ClaimID]*keeping{}, moving: map[model.DisruptionID]time.Time{}}
 	x.expected.Store(&nominate.Expected{})
 	return x
 }
@@ -83,25 +84,25 @@ func (x *Nominations) Begin(ctx context.Context) {
 	x.expected.Store(nominate.Restore(x.cfg.Registry.Sorted()))
 	switch {
 	case x.cfg.Nominator == nil:
-		x.found(ctx, false, "the configuration says so")
+		x.found(ctx, false, false, "the configuration says so")
 	case x.cfg.Always:
-		x.found(ctx, true, "the configuration says so")
+		x.found(ctx, true, true, "the configuration says so")
 	}
 }
 
-func (x *Nominations) found(ctx context.Context, can bool, why string) {
-	x.asked, x.can, x.fresh = true, can, true
+func (x *Nominations) found(ctx context.Context, can, bind bool, why string) {
+	x.asked, x.can, x.bind, x.fresh = true, can, bind, true
 	x.cfg.Log.InfoContext(ctx, "nominations", "written", can, "why", why)
 }
 
 // ask finds out whether nominations work.
 func (x *Nominations) ask(ctx context.Context) {
-	var can bool
+	var can, bind bool
 	var why string
 	x.cfg.Jobs.Do(ctx, jobs.Job{
 		Key: "nominations", First: time.Second, Most: 30 * time.Second,
 		Run: func(ctx context.Context) (err error) {
-			can, why, err = x.cfg.Nominator.CanNominate(ctx)
+			can, bind, why, err = x.cfg.Nominator.CanNominate(ctx)
 			return err
 		},
 		Done: func(err error) {
@@ -109,7 +110,7 @@ func (x *Nominations) ask(ctx context.Context) {
 				x.cfg.Log.WarnContext(ctx, "whether nominations work", "error", err)
 				return
 			}
-			x.found(ctx, can, why)
+			x.found(ctx, can, bind, why)
 		},
 	})
 }
