@@ -54,7 +54,11 @@ func (b *binding) run(ctx context.Context) []cluster.Nomination {
 	if b.room == nil {
 		return b.due(b.opening)
 	}
-	defer b.waitNoMore()
+	defer func() {
+		if b.waits {
+			b.waiting.Add(-1)
+		}
+	}()
 	for pause := kubeletLag; ; pause = bindEvery {
 		list := b.wanted()
 		if try := b.bindable(list); len(try) == 0 || b.waits && b.waitedEnough() {
@@ -80,12 +84,6 @@ func (b *binding) wanted() []cluster.Nomination {
 		list = append(list, cluster.Nomination{Pod: p, Node: b.node})
 	}
 	return list
-}
-
-func (b *binding) waitNoMore() {
-	if b.waits {
-		b.waiting.Add(-1)
-	}
 }
 
 func (b *binding) bindable(list []cluster.Nomination) []cluster.Nomination {

@@ -100,8 +100,8 @@ func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 	}
 }
 
-// plain says that a claim's pods ask for no devices, whose names have a domain: what provides these may not tolerate a node that is closed, and such pods are
-// the scheduler's to place.
+// plain says that a claim's pods ask for no devices, whose names have a domain: what provides these may not tolerate a node that is
+// closed, and such pods are the scheduler's to place.
 func plain(c *model.Claim) bool {
 	return !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return strings.Contains(string(a.Resource), "/") })
 }

@@ -24,7 +24,7 @@ const prolog = `<?xml version="1.0" encoding="UTF-8"?>`
 type decoder struct {
 	buffer bytes.Buffer // of the answer, of whose memory the next one makes use
 	rest   []byte       // of the answer
-	// texts are all texts that were read: a list says the same of most of its entries, and the SDK's types point to texts that nobody
+	// texts are all texts that were read: a list says the same of most of its entries, and the SDK's types point to texts that no one
 	// writes to.
 	texts  map[string]*string
 	fields map[reflect.Type]map[string]int // by the names that have occurred; -1 for what the SDK does not know
