@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -116,71 +115,6 @@ func (w *world) remove() error {
 		return going[p.Spec.NodeName]
 	})
 	return w.settle(moved)
-}
-
-// mostTurns is in how many orders moved pods are tried.
-const mostTurns = 8
-
-// settle places moved pods in some order that works, if there is one: where some may not go any more, these go first the next
-// time, and the first of the others after all.
-func (w *world) settle(moved []model.Placement) error {
-	nodes, pods, objects := w.nodes, w.pods, w.objects
-	var first []Failure
-	for range mostTurns {
-		w.nodes, w.pods, w.objects = slices.Clone(nodes), slices.Clone(pods), objects.Fork()
-		if err := w.s.Reset(w.objects, w.nodes, w.pods); err != nil {
-			return err
-		}
-		stuck, refused, err := w.comeBack(moved)
-		if err != nil || len(stuck) == 0 {
-			return err
-		}
-		if first == nil {
-			first = refused
-		}
-		others := slices.DeleteFunc(moved, func(p model.Placement) bool { return slices.Contains(stuck, p) })
-		moved = slices.Concat(stuck, others[min(1, len(others)):], others[:min(1, len(others))])
-	}
-	for _, f := range first {
-		w.fail(f)
-	}
-	return nil
-}
-
-// comeBack places pods one after the other, each as soon as it can go, and returns those that never can.
-func (w *world) comeBack(left []model.Placement) (stuck []model.Placement, refused []Failure, err error) {
-	for before := len(left) + 1; len(left) > 0 && len(left) < before; {
-		before, refused = len(left), nil
-		var rest []model.Placement
-		for _, p := range left {
-			pod, target := w.again(p.Pod), w.target(p)
-			if pod == nil {
-				w.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan moves a pod that there is not"})
-				continue
-			}
-			if !w.has(target) {
-				w.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: "no such node", Detail: "moved to " + target + ", which is not there"})
-				continue
-			}
-			v, err := w.s.Schedule(pod, target)
-			if err != nil {
-				return nil, nil, err
-			}
-			if len(v.Nodes) == 0 {
-				r := v.Refusal(target)
-				rest = append(rest, p)
-				refused = append(refused, Failure{
-					Kind: Misfit, Pod: p.Pod, Rule: r.Plugin, Detail: fmt.Sprintf("moved to %s: %s", w.describe(target), r.Message),
-				})
-				continue
-			}
-			if err := w.bind(pod, target); err != nil {
-				return nil, nil, err
-			}
-		}
-		left = rest
-	}
-	return left, refused, nil
 }
 
 // virtual is one of the pods that a buffer keeps capacity for; nil where it is none.
