@@ -61,8 +61,8 @@ type Result struct {
 	// Cautious are pods that are left pending though they could run on a claim in flight, whatever that becomes: what ties
 	// them to other pods depends on what it is. That is no failure.
 	Cautious int
-	// Unjudged are pods that are left pending though no draw shows why, where claims may turn out in more ways together than are
-	// all tried: one of the others may. That is no failure either.
+	// Unjudged are pods that are left pending though nothing that was tried shows why, where all may turn out in more ways together
+	// than are tried: one of the others may. That is no failure either.
 	Unjudged int
 	// Misses are pods that the scheduler, free to choose in a random order, did not place, of Free tries.
 	Misses, Free int

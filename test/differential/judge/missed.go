@@ -120,7 +120,7 @@ func (t *trial) report(unplaced map[model.ClassID]*leftPending) {
 			t.Cautious++
 			continue
 		}
-		if t.tied(t.classes[id]) && t.ways() > mostCombinations {
+		if t.tied(t.classes[id]) && combinations(t.choices()) > mostTurns {
 			t.Unjudged++
 			continue
 		}

@@ -2,31 +2,32 @@ package judge
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
-// confirm tries the ways that are left with each of the offerings of each claim: what it becomes may decide about ways that
-// lead elsewhere, too. And so may the pods of DaemonSets that are late on one node alone, or on all others.
+// confirm tries the ways that are left however all turns out: what a claim becomes, or which pods of DaemonSets are late, may
+// decide about ways that lead elsewhere, too, and one of these alone may not.
 func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 	if len(unplaced) == 0 {
 		return nil
 	}
 	for _, x := range t.turns() {
-		if err := t.play(t.turned(x), unplaced); err != nil || len(unplaced) == 0 {
-			return err
+		if !x.lingers() {
+			if err := t.play(t.turned(x), unplaced); err != nil || len(unplaced) == 0 {
+				return err
+			}
 		}
 		// A pod that nodes on their way out keep from being placed is planned for once they are gone, and one that needs nodes
 		// which replace others, or which buffers get once it has no place, when these are there.
-		for _, lingers := range t.lingering() {
-			w := t.turned(x)
-			w.lingers = lingers
-			w.withoutLater()
-			if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
-				return err
-			}
+		w := t.turned(x)
+		w.withoutLater()
+		if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
+			return err
 		}
 	}
 	return t.spoil(unplaced)
@@ -56,13 +57,17 @@ func (t *trial) spoil(unplaced map[model.ClassID]*leftPending) error {
 	return nil
 }
 
-// worksWith says whether, however all turns out, all planned pods may go where they are planned where one more node is there
-// from the start.
+// worksWith says whether, however all turns out, all planned pods that may go where they are planned still may where one more
+// node is there from the start.
 func (t *trial) worksWith(o option) (bool, error) {
 	for _, x := range t.turns() {
+		without, err := t.fits(t.turned(x))
+		if err != nil {
+			return false, err
+		}
 		w := t.turned(x)
 		w.nodes = append(w.nodes, w.oneMoreNode(o))
-		if ok, err := t.fits(w); !ok || err != nil {
+		if with, err := t.fits(w); err != nil || without && !with {
 			return false, err
 		}
 	}
@@ -90,53 +95,6 @@ func (t *trial) fits(w *world) (bool, error) {
 	return true, nil
 }
 
-// lingering are the ways in which nodes on their way out may be there still: none of them, all, each alone, all others.
-func (t *trial) lingering() []func(model.NodeName) bool {
-	out := []func(model.NodeName) bool{nil, func(model.NodeName) bool { return true }}
-	for _, n := range t.c.Input.Snapshot.Nodes {
-		if t.leaving(&n) {
-			out = append(out, func(x model.NodeName) bool { return x == n.Name }, func(x model.NodeName) bool { return x != n.Name })
-		}
-	}
-	return out
-}
-
-// turn is a way in which all may turn out: a draw, but what each claim is launched as, and where DaemonSets' pods are late.
-type turn struct {
-	draw   int
-	forced map[string]int
-	late   func(at int) bool
-}
-
-func (t *trial) turned(x turn) *world {
-	w := t.world(x.draw, x.forced)
-	if x.late != nil {
-		w.late = x.late
-	}
-	return w
-}
-
-// turns are all ways in which all may turn out; where that are too many, those in which either the claims or the pods of
-// DaemonSets are not what they are in draw 0.
-func (t *trial) turns() []turn {
-	claims := t.world(0, nil).offerings
-	maps.DeleteFunc(claims, func(_ string, n int) bool { return n < 2 })
-	lates, all := t.lates(), combinations(slices.Sorted(maps.Keys(claims)), claims)
-	var alone, together []turn
-	for i, forced := range all {
-		for j, late := range lates {
-			switch x := (turn{0, forced, late}); {
-			case i == 0 || j == 0:
-				alone = append(alone, x)
-			case len(lates)*len(all) <= mostCombinations:
-				together = append(together, x)
-			}
-		}
-		alone = append(alone, turn{draw: 1, forced: forced})
-	}
-	return append(alone, together...)
-}
-
 // withoutLater takes away the nodes that are decided once no more pods are placed: those that take the place of others, and those
 // that are bought for buffers alone.
 func (w *world) withoutLater() {
@@ -156,24 +114,6 @@ func (w *world) withoutLater() {
 	})
 }
 
-// lates are the ways in which pods of DaemonSets may be late on nodes that have joined: on all of them, on none, on one alone, on all
-// others.
-func (t *trial) lates() []func(at int) bool {
-	out := []func(int) bool{func(int) bool { return true }}
-	w := t.world(0, nil)
-	w.lingers = func(model.NodeName) bool { return true }
-	w.linger()
-	for i, n := range w.nodes {
-		if (i < w.joined || i >= w.lingering) && len(w.daemons(n)) > 0 {
-			out = append(out, func(at int) bool { return at == i }, func(at int) bool { return at != i })
-		}
-	}
-	if len(out) > 1 {
-		out = append(out, func(int) bool { return false })
-	}
-	return out
-}
-
 // examineOnly asks which ways are left once the planned pods are where they are planned, whether they may be there or not.
 func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) error {
 	if err := w.reset(); err != nil {
@@ -189,40 +129,113 @@ func (t *trial) examineOnly(w *world, unplaced map[model.ClassID]*leftPending) e
 	return w.examine(unplaced)
 }
 
-// mostCombinations is how many ways in which claims may be launched are all tried.
-const mostCombinations = 256
+// choice is something that may turn out in several ways.
+type choice struct {
+	name string
+	ways int
+}
 
-// ways is in how many ways all claims may be launched, up to one more than are all tried.
-func (t *trial) ways() int { return waysOf(t.world(0, nil).offerings) }
+// The names of choices beside claims, before that of a node: whether its DaemonSets' pods are late, and whether it is there
+// still, on its way out.
+const (
+	late   = "late on "
+	linger = "still there: "
+)
 
-func waysOf(offerings map[string]int) int {
+// choices are all that may turn out in several ways.
+func (t *trial) choices() (out []choice) {
+	w := t.world(0, nil)
+	for _, name := range slices.Sorted(maps.Keys(w.offerings)) {
+		out = append(out, choice{name, w.offerings[name]})
+	}
+	for _, n := range t.c.Input.Snapshot.Nodes {
+		if t.leaving(&n) {
+			out = append(out, choice{linger + string(n.Name), 2})
+		}
+	}
+	w.lingers = func(model.NodeName) bool { return true }
+	w.linger()
+	for i, n := range w.nodes {
+		if (i < w.joined || i >= w.lingering) && len(w.daemons(n)) > 0 {
+			out = append(out, choice{late + n.Name, 2})
+		}
+	}
+	return slices.DeleteFunc(out, func(c choice) bool { return c.ways < 2 })
+}
+
+// turn is a way in which all may turn out: a draw, and what each choice is.
+type turn struct {
+	draw int
+	is   map[string]int
+}
+
+func (x turn) lingers() bool {
+	for name, is := range x.is {
+		if is > 0 && strings.HasPrefix(name, linger) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *trial) turned(x turn) *world {
+	w := t.world(x.draw, x.is)
+	w.late = func(i int) bool { return x.is[late+w.nodes[i].Name] == 0 }
+	w.lingers = func(name model.NodeName) bool { return x.is[linger+string(name)] > 0 }
+	return w
+}
+
+// mostTurns is in how many ways all is tried.
+const mostTurns = 1024
+
+// fewestTurns is how many draws there are at least: some things are drawn that are no choice, such as labels that claims leave open.
+const fewestTurns = 16
+
+// combinations is in how many ways all may turn out, up to one more than are all tried.
+func combinations(choices []choice) int {
 	all := 1
-	for _, n := range offerings {
-		all = min(all*n, mostCombinations+1)
+	for _, c := range choices {
+		all = min(all*c.ways, mostTurns+1)
 	}
 	return all
 }
 
-// combinations are all ways in which claims may be launched, by the place of an offering in each claim's list; where that are
-// too many, those in which one claim is not what it lists first.
-func combinations(names []string, offerings map[string]int) []map[string]int {
-	all := waysOf(offerings)
-	var out []map[string]int
-	if all > mostCombinations {
-		for _, name := range names {
-			for i := range offerings[name] {
-				out = append(out, map[string]int{name: i})
-			}
+// turns are all ways in which all may turn out; where that are too many, those in which one choice is not what all others are,
+// the first or the last, and some at random.
+func (t *trial) turns() (out []turn) {
+	choices := t.choices()
+	add := func(is func(c choice) int) {
+		x := turn{len(out), make(map[string]int)}
+		for _, c := range choices {
+			x.is[c.name] = is(c)
+		}
+		out = append(out, x)
+	}
+	if all := combinations(choices); all <= mostTurns {
+		for number := range max(all, fewestTurns) {
+			add(func(c choice) int {
+				is := number % c.ways
+				number /= c.ways
+				return is
+			})
 		}
 		return out
 	}
-	for number := range all {
-		forced := make(map[string]int)
-		for _, name := range names {
-			forced[name] = number % offerings[name]
-			number /= offerings[name]
+	for _, one := range choices {
+		for is := range one.ways {
+			for _, last := range []int{0, 1} {
+				add(func(c choice) int {
+					if c == one {
+						return is
+					}
+					return last * (c.ways - 1)
+				})
+			}
 		}
-		out = append(out, forced)
+	}
+	r := rand.New(rand.NewPCG(t.c.Seed, uint64(mostTurns))) //nolint:gosec // not a secret
+	for len(out) < mostTurns {
+		add(func(c choice) int { return r.IntN(c.ways) })
 	}
 	return out
 }
