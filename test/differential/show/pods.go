@@ -52,6 +52,9 @@ func (w *writer) podWords(c *model.PodClass, daemon bool) []string {
 	for _, t := range c.TopologySpread {
 		add("spread", spread(t))
 	}
+	if c.DefaultSelector != nil {
+		add("default-selector", selector(c.DefaultSelector))
+	}
 	for _, t := range c.PodAffinity {
 		words = append(words, `near="`+podTerm(t)+`"`)
 	}

@@ -29,7 +29,7 @@ func Scenario(c gen.Case, title string) string {
 		w.WriteString("kinds provision\n")
 	}
 	for _, t := range c.Input.Policy.DefaultSpread {
-		w.line("# default spread", spread(t))
+		w.line("default-spread", key(t.TopologyKey), number("skew", int64(t.MaxSkew)), flag("soft", !t.Required))
 	}
 	w.WriteString("-- snapshot --\n")
 	for _, ns := range w.s.Namespaces {
