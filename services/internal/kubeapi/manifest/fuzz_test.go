@@ -61,7 +61,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, w := range warnings {
-			if w.Place.Source == "" || w.Place.Document == 0 || w.Message == "" {
+			ofSource := strings.HasPrefix(w.Message, "skipped, because") // one for all that is skipped in it
+			if w.Place.Source == "" || w.Place.Document == 0 && !ofSource || w.Message == "" {
 				t.Fatalf("an incomplete warning: %+v", w)
 			}
 		}

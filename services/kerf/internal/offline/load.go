@@ -205,19 +205,19 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 	return objects, warnings, errors.Join(errs...)
 }
 
-// located puts the name of the file before an error about an object. The files are read anew for it, each by itself:
-// that is cheap enough for the end of a command, and reading them together keeps no names.
+// located puts the name of the file before an error about an object. Where there are several they are read anew for it, each by
+// itself: that is cheap enough for the end of a command, and reading them together keeps no names.
 func located(files []File, err error) error {
 	var invalid *kubeapi.InvalidError
 	var object *convert.ObjectError
 	var want string
 	switch {
+	case len(files) == 1:
+		return prefixed(files[0].Name, err)
 	case errors.As(err, &invalid):
 		want = convert.Title(invalid.Kind, "", invalid.Name)
 	case errors.As(err, &object):
 		want = object.Object
-	case len(files) == 1:
-		return prefixed(files[0].Name, err)
 	default:
 		return err
 	}
