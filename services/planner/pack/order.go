@@ -7,16 +7,19 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
 // another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
-// mostBegins domains instead.
+// mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them there are many nodes in each domain,
+// and what whole ones cost matters little.
 const (
-	few        = 32
-	several    = 128
-	mostBegins = 8
+	few          = 32
+	several      = 128
+	mostBegins   = 8
+	mostOutlined = 1024
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -31,6 +34,8 @@ type order struct {
 	stepwise bool
 	// begin is where pods with pod rules go first: those that must be near one another are all where the first one is.
 	begin model.Label
+	// outline is where pods with pod rules go first, as long as they are allowed there; nil for none.
+	outline *purchase.Outline
 }
 
 // orders are those that are tried after the zero one.
@@ -178,11 +183,20 @@ func otherOrders(a *attempt) []order {
 		pods += len(it.Pods)
 		tied = tied || a.s.rules.Constrained(it.Class)
 	}
-	if pods > several || len(a.claims) == 0 && !left || a.prefers() && !left {
+	if pods > mostOutlined || len(a.claims) == 0 && !left || a.prefers() && !left {
 		return nil
 	}
-	out := begins(a)
+	var out []order
+	if pods <= several {
+		out = begins(a)
+	}
 	onHost := slices.ContainsFunc(a.assignments, func(x Assignment) bool { return x.Claim == nil })
+	if !onHost {
+		segment := func(c *view.Class, o *market.Option) *market.Segment { return a.s.segments.Of(a.s.rules.Keys(c), o) }
+		if x := a.s.buyer.Outline(a.claims, a.s.tally, segment); x != nil {
+			out = append(out, order{outline: x})
+		}
+	}
 	if pods <= few && (tied || len(a.items) > 1 && onHost) {
 		out = slices.Concat(orders(), out)
 	}
@@ -212,11 +226,16 @@ func begins(a *attempt) []order {
 	return out
 }
 
-// beginsAt are the candidates where the order begins.
-func (o order) beginsAt(candidates []*candidate) []*candidate {
+// first are the candidates where the next pod of a class goes first, if it may.
+func first(a *attempt, c *view.Class, candidates []*candidate) []*candidate {
 	var out []*candidate
 	for _, b := range candidates {
-		if v, ok := b.labels.Get(o.begin.Key); ok && v == o.begin.Value {
+		v, ok := b.labels.Get(a.order.begin.Key)
+		lacks := a.order.outline.Pods(c, b.segment)
+		if i, some := a.wantedIndex[wantedKey{c, b.segment}]; some {
+			lacks -= len(a.wantedItems[i].Pods)
+		}
+		if ok && v == a.order.begin.Value || lacks > 0 {
 			out = append(out, b)
 		}
 	}

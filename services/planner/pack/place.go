@@ -177,9 +177,12 @@ func (a *attempt) placeConstrained(items []market.Item) {
 // placeClass places as many pods of a class as it can, one after the other, and says how many.
 func (a *attempt) placeClass(c *view.Class, pods []int) int {
 	candidates := a.candidates(c)
-	first := a.order.beginsAt(candidates)
+	begin := first(a, c, candidates)
 	for n, p := range pods {
-		if n%podsPerStop == 0 && a.s.Stopped() || !a.placeOne(c, p, first) && !a.placeOne(c, p, candidates) {
+		if a.order.outline != nil && n > 0 {
+			begin = first(a, c, candidates)
+		}
+		if n%podsPerStop == 0 && a.s.Stopped() || !a.placeOne(c, p, begin) && !a.placeOne(c, p, candidates) {
 			return n
 		}
 	}

@@ -7,7 +7,6 @@
 package pack
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -350,7 +349,7 @@ func (a *attempt) purchase() {
 	}
 	tiers, before := a.s.market.TiersOf(a.s.segments.Keys(wanted), a.s.onlyPool), a.s.limits.Clone()
 	claims, left, proof := a.s.buyer.Fill(tiers, a.wantedItems, a.s.buyer.NodeRules(a.wantedItems), a.s.limits)
-	if bands := byPriority(a.wantedItems); len(left) > 0 && len(bands) > 1 {
+	if bands := market.ByPriority(a.wantedItems); len(left) > 0 && len(bands) > 1 {
 		*a.s.limits = *before
 		claims, left = a.buyByPriority(tiers, bands)
 	}
@@ -390,19 +389,6 @@ func (a *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item)
 		claims, left = append(claims, some...), append(left, rest...)
 	}
 	return claims, left
-}
-
-// byPriority splits items by the priority of their pods, the highest first.
-func byPriority(items []market.Item) [][]market.Item {
-	by := make(map[int32][]market.Item)
-	for _, it := range items {
-		by[it.Class.Priority] = append(by[it.Class.Priority], it)
-	}
-	var out [][]market.Item
-	for _, p := range slices.Backward(slices.Sorted(maps.Keys(by))) {
-		out = append(out, by[p])
-	}
-	return out
 }
 
 // site is the claim's node as pod rules see it.

@@ -10,32 +10,33 @@ import (
 // mostShares is over how many domains pods are shared out at most.
 const mostShares = 8
 
-// LeastShares says how many of n pods of a class each of some values of a label has at least in any plan, because the class's required
-// spread counts them. The pods are on no site now, and counted says of how many classes with such pods each counter counts any. Where
-// the constraint counts any other pod, nothing is said: each is 0.
-//
-// With k domains and a skew of s the fullest may have s pods more than the emptiest, and all but that one may be so full.
-func LeastShares(t *Tally, c *view.Class, n int, counted map[int32]int) (key string, values []string, each int) {
-	if !OffersCount(t) {
-		return "", nil, 0
-	}
-	for i := range t.nodes.r.Classes[c.Index].Spread {
-		rule := &t.nodes.r.Classes[c.Index].Spread[i]
+// Share is where a class's pods are in every plan, for its spread: each value has Least of them or more, none above Most; 0 says nothing.
+type Share struct {
+	Key         string
+	Values      []string
+	Least, Most int
+}
+
+// ShareOf is that of n pods on no site yet, by the constraint that binds most of those that count no other pods: counted is how many classes
+// each counter counts. The fullest of k domains may have the skew more than the emptiest, and all but one may be so full, or so empty.
+func ShareOf(t *Tally, c *view.Class, n int, counted map[int32]int) (out Share) {
+	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
 		spec := &t.nodes.r.Counters[rule.Counter]
 		alone := counted[rule.Counter] == 1 && slices.Contains(SpreadCounters(t, c), rule.Counter)
-		if spec.Key == podrules.Hostname || !alone || t.domains.counts[rule.Counter].total > 0 {
+		if spec.Key == podrules.Hostname || !alone || t.domains.counts[rule.Counter].total > 0 || !OffersCount(t) {
 			continue
 		}
 		all := t.domains.region(spec.Universe)
-		k := int(all.all.n)
+		k, skew := int(all.all.n), int(rule.MaxSkew)
 		if all.unboundedAll || k == 0 || k > mostShares {
 			continue
 		}
-		if least := (n - int(rule.MaxSkew)*(k-1) + k - 1) / k; least > each {
-			key, values, each = t.nodes.r.TopologyKeys[spec.Key], t.nodes.namesOf(spec.Key, &all.all), least
+		least, most := max(0, (n-(skew-1)*(k-1))/k), (n+skew*(k-1))/k
+		if out.Most == 0 || least > out.Least || least == out.Least && most < out.Most {
+			out = Share{t.nodes.r.TopologyKeys[spec.Key], t.nodes.namesOf(spec.Key, &all.all), least, most}
 		}
 	}
-	return key, values, each
+	return out
 }
 
 // OffersCount says that every pod was placed as if each node that can be bought were there, with no pods.
@@ -54,8 +55,7 @@ func Unsure(t *Tally, c *view.Class, s *Site) bool {
 }
 
 // namesOf are the values of a topology key in a set of its domains.
-func (a *nodeForms) namesOf(key int32, of *set) []string {
-	var out []string
+func (a *nodeForms) namesOf(key int32, of *set) (out []string) {
 	for d, name := range a.names[key] {
 		if of.has(int32(d)) {
 			out = append(out, name)

@@ -2,6 +2,7 @@ package market
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -46,6 +47,19 @@ func Items(w *view.World, pods []int) []Item {
 		items[i] = c.Item
 	}
 	return items
+}
+
+// ByPriority splits items by the priority of their pods, the highest first.
+func ByPriority(items []Item) [][]Item {
+	by := make(map[int32][]Item)
+	for _, it := range items {
+		by[it.Class.Priority] = append(by[it.Class.Priority], it)
+	}
+	var out [][]Item
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(by))) {
+		out = append(out, by[p])
+	}
+	return out
 }
 
 // Takes says whether one pod of an item may run on an otherwise empty node of the option.

@@ -37,17 +37,27 @@ func weaker(a, b model.BoundKind) bool {
 // fewPods is up to how many pods the optimum may be found.
 const fewPods = 32
 
+// mostNested is up to how many pods a bound knows what a domain has at most. Where there are more, that is little of the whole, and the
+// programme comes less far with the rows that it takes.
+const mostNested = 128
+
 // boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if some plan is known
 // that costs so much.
 func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
+	p := by.shared(pods, tier, cost, sharing)
+	p.BoundOnly = true
+	return proofOf(optimise.Solve(&p.Problem))
+}
+
+// shared is the problem of buying for some pods, shared out as they must be, on what the pools of a tier sell and a plan may have that
+// costs no more than one that is known.
+func (by *Buyer) shared(pods []int, tier int, cost int64, sharing *sharing) *formulation {
 	items := sharing.shareOut(market.Items(by.m.World, pods))
 	tiers := by.m.TiersOf(sharing.keys, nil)
 	if !by.m.Limited() {
 		tiers = tiers[tier : tier+1]
 	}
-	p := by.relaxed(items, affordable(tiers, cost-by.m.World.Policy.PerNodeOverhead), sharing)
-	p.BoundOnly = true
-	return proofOf(optimise.Solve(&p.Problem))
+	return by.relaxed(items, affordable(tiers, cost-by.m.World.Policy.PerNodeOverhead), sharing)
 }
 
 func proofOf(s optimise.Solution) Proof {
@@ -144,6 +154,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 	if n == placed {
 		defer tally.Revert(tally.Mark())
 		sharing.uncount(tally, claims)
+		sharing.nests = n <= mostNested
 	}
 	var out Proof
 	for t, pods := range byTier {
