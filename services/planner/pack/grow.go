@@ -302,7 +302,7 @@ func (g *grower) cheapestNew() *growth {
 func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred bool) *growth {
 	verdicts, fits := make(map[string]bool), mayBuy(g.a.s, g.class)
 	for _, o := range g.a.s.market.Weighed(tier, []market.Item{*it}) {
-		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.r.Undecided && !market.HasMinValues(o.Pool)) {
+		if !o.Takes(it, preferred) || g.a.s.limits.Remaining(o, 1) == 0 || !fits(o) || (g.a.quiet && g.a.s.rules.Starts(&o.Place)) || (g.r.Undecided && !market.HasMinValues(o.Pool)) {
 			continue
 		}
 		place := o.Key(g.a.s.keys)

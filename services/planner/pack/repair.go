@@ -24,7 +24,7 @@ func (a *attempt) repair() {
 	a.replay(purchase.ByPod(a.claims))
 	a.placeLeft()
 	for i := 0; daemons && a.settle(); i++ {
-		a.buysNodes = i+1 < mostSettles // and never at last: a new node brings more pods of DaemonSets
+		a.quiet = i+1 == mostSettles // at last nothing is bought that brings more pods of DaemonSets
 		if i < mostSettles {
 			a.placeLeft()
 		}

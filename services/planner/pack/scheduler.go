@@ -202,6 +202,7 @@ type attempt struct {
 	items     []market.Item
 	usable    func(host int) bool
 	buysNodes bool
+	quiet     bool // buys nothing that DaemonSets' pods come with which pod rules look at
 	order     order
 
 	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment where a

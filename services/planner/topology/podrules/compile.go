@@ -373,6 +373,11 @@ func (c *compiler) finish() {
 	}
 }
 
+// Starts says whether pods of DaemonSets that matter to any rule may run on a new node.
+func (r *Rules) Starts(at *fit.Place) bool {
+	return slices.ContainsFunc(r.Daemons, func(d *view.Class) bool { return fit.MayRun(d.Profile, at) })
+}
+
 // findDaemons notes the DaemonSets that matter to any rule, so that it is known on which new nodes their pods will run,
 // and for each class whose rules concern some of them, the labels that tell these nodes from others.
 func (r *Rules) findDaemons() {
