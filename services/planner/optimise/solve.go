@@ -145,7 +145,11 @@ func (s *solver) improve() {
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
 	}
+	duals := slices.Clone(x.BestDuals)
 	if s.c.Source.BoundOnly {
+		if !s.c.Source.Worth {
+			s.settle(duals, 4*budget)
+		}
 		return
 	}
 	if s.c.NumRows <= maxRows {
@@ -157,6 +161,7 @@ func (s *solver) improve() {
 	if s.c.NumRows <= maxRows {
 		s.polish(r.Worth, budget/20)
 	}
+	s.settle(duals, budget)
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.

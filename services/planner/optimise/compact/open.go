@@ -50,6 +50,9 @@ func (l *OpenBin) Capacity(row, most int32) int32 {
 	return l.RuleCapacity(row, l.ResourceCapacity(row, most))
 }
 
+// Left is what is free of a resource.
+func (l *OpenBin) Left(r int) int64 { return l.left[r] }
+
 // Full says that no pod of any row fits any more.
 func (l *OpenBin) Full() bool {
 	for r, q := range l.c.leastRequests {
