@@ -116,6 +116,9 @@ func (r *renderer) disruption(line func(string, ...any), d model.Disruption) {
 	if len(by) > 0 {
 		text += " by " + strings.Join(by, ", ")
 	}
+	if d.Staged {
+		text += " in stages"
+	}
 	text = fmt.Sprintf("%s: %s, saves %s, evicts %d", text, d.Reason, money(d.Saving), d.Evictions)
 	if d.Churn != 0 {
 		text += " (weighed as " + money(d.Churn) + ")"

@@ -217,8 +217,15 @@ func (c *cluster) advance(g *group) {
 		}
 	}
 	g.begun = true
+	c.drainNext(g)
+}
+
+// drainNext drains the candidates of a disruption, and where it is staged as many as budgets let go now.
+func (c *cluster) drainNext(g *group) {
 	for _, cl := range g.candidates {
-		c.drain(cl)
+		if cl.State < model.ClaimDraining && (!g.record.Staged || c.eyes.may(cl, g.record.Reason)) {
+			c.drain(cl)
+		}
 	}
 }
 
@@ -261,6 +268,9 @@ func (c *cluster) drainStep(cl *claim, since time.Time) {
 // terminate ends the instance: it costs nothing more, and is gone a little later with what still runs there.
 func (c *cluster) terminate(cl *claim) {
 	c.reach(cl, model.ClaimTerminating)
+	if g := cl.group; g != nil && g.begun && g.record.EndTime.IsZero() {
+		c.drainNext(g)
+	}
 	c.after(c.jitter(20*time.Second, 40*time.Second), func() {
 		if c.claims[string(cl.ID)] == cl {
 			c.remove(cl)

@@ -115,31 +115,50 @@ func (e *eyes) capacity(p *model.Plan) {
 
 // budget holds the pool's nodes that go by choice against its budgets; those that are going or not ready count.
 func (e *eyes) budget(pool *model.NodePool, p *model.Plan) {
-	nodes, busy := 0, 0
-	for _, n := range e.c.order {
-		cl := n.claim
-		if cl.NodePool != pool.Name || cl.Reached < model.ClaimInitialized || cl.State >= model.ClaimTerminating {
-			continue
-		}
-		nodes++
-		if !n.Ready || len(n.Taints) > 0 || cl.State >= model.ClaimDraining {
-			busy++
-		}
-	}
+	nodes, busy := e.nodes(pool.Name, func(n *node) bool { return len(n.Taints) > 0 })
 	for i, b := range pool.Budgets {
 		if !e.active(b) {
 			continue
 		}
-		going := e.going(pool.Name, b.Reasons, p)
-		most := int(b.Count)
-		if b.IsPercent {
-			most = (nodes*most + 99) / 100
-		}
+		going, most := e.going(pool.Name, b.Reasons, p), most(b, nodes)
 		if going > 0 && busy+going > most {
 			e.c.day.broken(&e.c.day.Budgets, fmt.Sprintf("%s pool %s budget %d: %d of %d nodes busy, %d more go, %d may", e.c.clock(), pool.Name,
 				i, busy, nodes, going, most))
 		}
 	}
+}
+
+// nodes counts a pool's nodes, and those of them that are busy: not ready, being drained, or otherwise.
+func (e *eyes) nodes(pool model.PoolName, otherwise func(*node) bool) (nodes, busy int) {
+	for _, n := range e.c.order {
+		cl := n.claim
+		if cl.NodePool != pool || cl.Reached < model.ClaimInitialized || cl.State >= model.ClaimTerminating {
+			continue
+		}
+		nodes++
+		if !n.Ready || cl.State >= model.ClaimDraining || otherwise(n) {
+			busy++
+		}
+	}
+	return nodes, busy
+}
+
+func most(b model.DisruptionBudget, nodes int) int {
+	if b.IsPercent {
+		return (nodes*int(b.Count) + 99) / 100
+	}
+	return int(b.Count)
+}
+
+// may says that budgets let a candidate of a staged disruption be drained now. Those that wait like it are not busy.
+func (e *eyes) may(cl *claim, why model.DisruptionReason) bool {
+	nodes, busy := e.nodes(cl.NodePool, func(n *node) bool {
+		return n.claim.group != nil && n.claim.Disruption != "" && !n.claim.group.record.Staged
+	})
+	return !slices.ContainsFunc(e.c.pool(cl.NodePool).Budgets, func(b model.DisruptionBudget) bool {
+		caps := len(b.Reasons) == 0 || slices.Contains(b.Reasons, why)
+		return caps && e.active(b) && busy+1 > most(b, nodes)
+	})
 }
 
 // going counts a pool's nodes that a plan takes by choice for one of some reasons; none means any. Nodes that are not
@@ -151,11 +170,16 @@ func (e *eyes) going(pool model.PoolName, reasons []model.DisruptionReason, p *m
 		if len(reasons) > 0 && !slices.Contains(reasons, d.Reason) {
 			continue
 		}
+		of := 0
 		for _, id := range d.Candidates {
 			if cl := e.c.claims[string(id)]; cl != nil && cl.NodePool == pool && cl.node != nil && cl.node.Ready && e.chosen(d, cl) {
-				n++
+				of++
 			}
 		}
+		if d.Staged { // one after the other
+			of = min(of, 1)
+		}
+		n += of
 	}
 	return n
 }

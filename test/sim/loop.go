@@ -207,7 +207,7 @@ func (c *cluster) hint(pl model.Placement) {
 // accept writes a disruption down and keeps new pods away from its nodes.
 func (c *cluster) accept(d *model.Disruption) *group {
 	g := &group{record: &model.DisruptionRecord{
-		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, AcceptTime: c.now, Saving: d.Saving, Workloads: d.Workloads,
+		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, AcceptTime: c.now, Saving: d.Saving, Workloads: d.Workloads, Staged: d.Staged,
 	}}
 	for _, pl := range d.Destinations {
 		c.hint(pl)

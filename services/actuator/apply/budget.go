@@ -16,9 +16,11 @@ func (v *verifier) budgets(d model.Disruption, t tally) model.Reason {
 	checked, count := map[model.PoolName]bool{}, map[model.PoolName]int{}
 	for _, id := range d.Candidates {
 		c := v.state.Claims[id]
-		t.disrupt(id, c)
-		if counted(c) {
-			count[c.NodePool]++
+		if n := count[c.NodePool]; !Counted(c) || rules.AtOnce(n+1, d.Staged) > n {
+			t.disrupt(id, c)
+			if Counted(c) {
+				count[c.NodePool]++
+			}
 		}
 		if overdue, _ := rules.Expired(&c, v.state.Now); d.Reason != model.ReasonExpired || overdue.OK() {
 			checked[c.NodePool] = true

@@ -80,7 +80,7 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 	}
 	record := model.DisruptionRecord{
 		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, Pods: podsOf(d), AcceptTime: v.state.Now,
-		Workloads: d.Workloads,
+		Workloads: d.Workloads, Staged: d.Staged,
 	}
 	g := Group{Disruption: &record}
 	var price int64
@@ -163,6 +163,9 @@ func wellFormed(d model.Disruption, members []model.NodeClaim) model.Reason {
 	case model.ReasonUnderutilized, model.ReasonExpired, model.ReasonDrifted, model.ReasonUnhealthy:
 	default:
 		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED, DRIFTED, UNHEALTHY or SURPLUS, not %d", d.Reason)
+	}
+	if d.Staged && d.Reason != model.ReasonUnderutilized {
+		return fail("staged: only what saves money may be drained in stages")
 	}
 	if problem := badWorkloads(d); problem != "" {
 		return fail("workloads: %s", problem)

@@ -106,8 +106,12 @@ func TestDisruptions(t *testing.T) {
 		"drifted as far as this plan can know": {
 			plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "old" }) },
 		},
-		"drifted":                            {plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
-		"not drifted":                        {plan: deleting(model.ReasonDrifted), want: model.CodeInvalid},
+		"drifted":     {plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
+		"not drifted": {plan: deleting(model.ReasonDrifted), want: model.CodeInvalid},
+		"only what saves money is staged": {
+			plan: edited(deleting(model.ReasonExpired), func(d *model.Disruption) { d.Staged = true }), state: func(s *State) { expire(s, at(0)) },
+			want: model.CodeInvalid,
+		},
 		"interrupted is not a plan's reason": {plan: deleting(model.ReasonInterrupted), want: model.CodeInvalid},
 		"a budget of none": {
 			plan: deleting(model.ReasonEmpty), state: func(s *State) { noPods(s); budgets(s, model.DisruptionBudget{Count: 0}) }, want: model.CodeBudget,
@@ -171,6 +175,11 @@ func replaces(s *State, ended time.Time) {
 }
 
 func expire(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.ExpireTime = t }) }
+
+func edited(p model.Plan, edit func(*model.Disruption)) model.Plan {
+	edit(&p.Disruptions[0])
+	return p
+}
 
 func budgets(s *State, b ...model.DisruptionBudget) {
 	editPool(s, func(p *cluster.Pool) { p.Budgets = b })
@@ -306,6 +315,26 @@ func TestBudgets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStagedDisruptionsNeedBudgetForOne: their other nodes wait for their turn.
+func TestStagedDisruptionsNeedBudgetForOne(t *testing.T) {
+	p := plan()
+	p.Disruptions = []model.Disruption{
+		{ID: "d-0", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c0", "c1", "c2"}, Staged: true},
+		{ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c3"}},
+	}
+	for budget, want := range []int{0, 1, 2} {
+		s := ten()
+		budgets(&s, model.DisruptionBudget{Count: int32(budget)})
+		o := Verify(p, s)
+		if len(o.Groups) != want {
+			t.Errorf("a budget of %d: %d accepted, want %d: %+v", budget, len(o.Groups), want, o.Verdicts)
+		}
+		if want > 0 && !o.Groups[0].Disruption.Staged {
+			t.Error("the record does not say that it is staged")
+		}
 	}
 }
 

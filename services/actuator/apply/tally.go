@@ -44,7 +44,7 @@ func newTally(s State) tally {
 			t.staying[c.NodePool]++
 		}
 		n, there := s.Nodes[id]
-		if !there || !counted(c) {
+		if !there || !Counted(c) {
 			continue // budgets are about nodes, here as in planners: what one counts alone, the other may never decide
 		}
 		t.nodes[c.NodePool]++
@@ -81,7 +81,7 @@ func (t tally) disrupt(id model.ClaimID, c model.Claim) {
 		return
 	}
 	t.disrupting[id] = true
-	if counted(c) {
+	if Counted(c) {
 		t.down[c.NodePool]++
 	}
 }
@@ -145,7 +145,7 @@ func most(into amounts, from model.Amounts) {
 	}
 }
 
-// counted says that the claim is one of the nodes that a budget's share is of.
-func counted(c model.Claim) bool {
+// Counted says that the claim is one of the nodes that a budget's share is of.
+func Counted(c model.Claim) bool {
 	return c.State == model.ClaimInitialized || (c.State == model.ClaimDraining && c.Reached == model.ClaimInitialized)
 }

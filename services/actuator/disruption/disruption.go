@@ -5,7 +5,7 @@
 // waits, and its candidates stay. It never acts and has no clock; it must know neither etcd nor AWS nor Kubernetes beyond
 // the values of the ports. The caller stores the returned record before it carries out an effect. It may drop an effect:
 // a drain is asked for again by the next Step, and a candidate is released by Released for as long as it names a
-// disruption that was rolled back. It may repeat one: all are idempotent.
+// disruption that was rolled back, or that it was left out of. It may repeat one: all are idempotent.
 //
 // Start reading at Step; testdata/table.golden prints what it answers. retain.go says how long records are kept.
 package disruption
@@ -32,6 +32,8 @@ type Facts struct {
 	// stored any more. Both are needed where the reason is drift.
 	Others []model.DisruptionRecord
 	Claim  func(model.ClaimID) *model.Claim
+	// Allows says that budgets let so many more nodes of a pool be drained now for a reason. Needed where the disruption is staged.
+	Allows func(pool model.PoolName, why model.DisruptionReason, more int) bool
 }
 
 // Member is a claim that the disruption names.
@@ -101,9 +103,11 @@ func Step(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	return Result{Disruption: d, Wake: d.AcceptTime.Add(Timeout)}
 }
 
-// Released says that claims that name the disruption are not its candidates any more: it was rolled back, or there is no
-// record of it (nil).
-func Released(d *model.DisruptionRecord) bool { return d == nil || d.RolledBack }
+// Released says that a claim that names the disruption is not its candidate any more: it was rolled back, the claim was left out,
+// or there is no record of it (nil).
+func Released(d *model.DisruptionRecord, claim model.ClaimID) bool {
+	return d == nil || d.RolledBack || !slices.Contains(d.Candidates, claim)
+}
 
 // begun says that the disruption's own drain has begun. A candidate that went for another reason says nothing about the
 // others.
@@ -114,17 +118,30 @@ func begun(d model.DisruptionRecord, f Facts) bool {
 	})
 }
 
-// drain drains the candidates that are not draining yet, and ends the disruption once all have ended.
+// drain drains the candidates that are not draining yet, and ends the disruption once all have ended. Of one that is staged as many as
+// budgets let go now, and those whose turn does not come are left out.
 func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	r := Result{Disruption: d}
-	left := false
+	left, more := false, map[model.PoolName]int{}
 	for _, m := range f.Candidates {
 		if m.Claim == nil || m.Claim.State.Ended() {
 			continue
 		}
+		if m.Claim.State < model.ClaimDraining && d.Staged {
+			if why := turnMissed(d, f, m, now); why != "" {
+				leaveOut(&r, m.Claim.ID, why)
+				continue
+			}
+		}
 		left = true
-		if m.Claim.State >= model.ClaimDraining {
+		switch pool := m.Claim.NodePool; {
+		case m.Claim.State >= model.ClaimDraining:
 			continue
+		case d.Staged && (awaited(d, f) != "" || !f.Allows(pool, d.Reason, more[pool]+1)):
+			r.Wake = d.AcceptTime.Add(Timeout)
+			continue
+		default:
+			more[pool]++
 		}
 		e := Effect{Kind: EffectDrain, Claim: m.Claim.ID}
 		if d.Reason == model.ReasonUnhealthy {
@@ -138,18 +155,31 @@ func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	return r
 }
 
+// leaveOut lets one candidate stay, while the others go. The record no longer names it, so that it is released for certain.
+func leaveOut(r *Result, id model.ClaimID, why string) {
+	d := &r.Disruption
+	d.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), func(c model.ClaimID) bool { return c == id })
+	r.Effects = append(r.Effects, stays(d.ID, id, why)...)
+}
+
+// stays are the effects for a candidate that is none any more.
+func stays(d model.DisruptionID, id model.ClaimID, why string) []Effect {
+	return []Effect{
+		{Kind: EffectRollBack, Claim: id},
+		{Kind: EffectEvent, Event: cluster.Event{
+			Kind: "NodeClaim", Name: string(id), Reason: "DisruptionRolledBack",
+			Message: "disruption " + string(d) + " was given up: " + why,
+		}},
+	}
+}
+
 // rollBack lets the candidates stay, and tells why. Replacements that did come up stay as well, as nodes like any others:
 // without pods the planner removes them as empty.
 func rollBack(d model.DisruptionRecord, f Facts, why string, now time.Time) Result {
 	d.EndTime, d.RolledBack = now, true
 	r := Result{Disruption: d}
 	for _, id := range d.Candidates {
-		r.Effects = append(r.Effects,
-			Effect{Kind: EffectRollBack, Claim: id},
-			Effect{Kind: EffectEvent, Event: cluster.Event{
-				Kind: "NodeClaim", Name: string(id), Reason: "DisruptionRolledBack",
-				Message: "disruption " + string(d.ID) + " was given up: " + why,
-			}})
+		r.Effects = append(r.Effects, stays(d.ID, id, why)...)
 	}
 	if d.Reason == model.ReasonDrifted {
 		r.Effects = append(r.Effects, driftEvents(d, f, why, now)...)

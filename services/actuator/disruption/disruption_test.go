@@ -271,17 +271,104 @@ func TestAllCandidatesMustEnd(t *testing.T) {
 	}
 }
 
+// TestStages: of a staged disruption as many candidates are drained as budgets let go, the next once one of these is empty.
+func TestStages(t *testing.T) {
+	for name, c := range map[string]struct {
+		states  []model.ClaimState // of c1, c2, c3
+		allowed int                // how many more nodes may be drained
+		edit    func(d *model.DisruptionRecord, f *Facts)
+		now     time.Time
+		drains  []model.ClaimID
+		stay    []model.ClaimID
+	}{
+		"one at a time":   {allowed: 1, drains: []model.ClaimID{"c1"}},
+		"two at a time":   {allowed: 2, drains: []model.ClaimID{"c1", "c2"}},
+		"budgets are out": {},
+		"the first is being drained": {
+			states: []model.ClaimState{model.ClaimDraining}, allowed: 0,
+		},
+		"the first is empty": {
+			states: []model.ClaimState{model.ClaimTerminating}, allowed: 1, drains: []model.ClaimID{"c2"},
+		},
+		"a protected pod has come to the second meanwhile": {
+			states: []model.ClaimState{model.ClaimTerminating}, allowed: 1, drains: []model.ClaimID{"c3"}, stay: []model.ClaimID{"c2"},
+			edit: func(_ *model.DisruptionRecord, f *Facts) {
+				f.Candidates[1].Node.Pods = []cluster.Pod{protectedPod(time.Time{})}
+			},
+		},
+		"a replacement is lost meanwhile": {
+			states: []model.ClaimState{model.ClaimDraining}, allowed: 1, stay: []model.ClaimID{"c2", "c3"},
+			edit: func(_ *model.DisruptionRecord, f *Facts) { f.Replacements[0] = claim("r1", model.ClaimFailed) },
+		},
+		"a replacement is silent meanwhile": {
+			states: []model.ClaimState{model.ClaimDraining}, allowed: 1,
+			edit: func(_ *model.DisruptionRecord, f *Facts) { f.Replacements[0].Node.Ready = false },
+		},
+		"it has taken too long": {
+			states: []model.ClaimState{model.ClaimDraining}, allowed: 1, now: at(31), stay: []model.ClaimID{"c2", "c3"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, f := accepted(model.ReasonUnderutilized)
+			d.Staged, d.Candidates, f.Candidates = true, []model.ClaimID{"c1", "c2", "c3"}, nil
+			for i, id := range d.Candidates {
+				m := claim(id, model.ClaimInitialized)
+				if i < len(c.states) {
+					m = claim(id, c.states[i])
+				}
+				m.Claim.Disruption, m.Claim.DisruptionReason = d.ID, d.Reason
+				if m.Node != nil {
+					m.Node.Tainted = true
+				}
+				f.Candidates = append(f.Candidates, m)
+			}
+			f.Allows = func(pool model.PoolName, why model.DisruptionReason, more int) bool {
+				return pool == "default" && why == d.Reason && more <= c.allowed
+			}
+			if c.edit != nil {
+				c.edit(&d, &f)
+			}
+			if c.now.IsZero() {
+				c.now = at(10)
+			}
+			r := Step(d, f, c.now)
+			var drains, stay []model.ClaimID
+			for _, e := range r.Effects {
+				switch e.Kind {
+				case EffectDrain:
+					drains = append(drains, e.Claim)
+				case EffectRollBack:
+					stay = append(stay, e.Claim)
+				default:
+				}
+			}
+			if !slices.Equal(drains, c.drains) || !slices.Equal(stay, c.stay) {
+				t.Errorf("drains %v, lets %v stay; want %v, %v", drains, stay, c.drains, c.stay)
+			}
+			for _, id := range d.Candidates {
+				if Released(&r.Disruption, id) != slices.Contains(c.stay, id) {
+					t.Errorf("%s is released: %v", id, Released(&r.Disruption, id))
+				}
+			}
+			if !r.Disruption.EndTime.IsZero() || r.Disruption.RolledBack {
+				t.Errorf("it has ended: %+v", r.Disruption)
+			}
+		})
+	}
+}
+
 func TestReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		record *model.DisruptionRecord
 		want   bool
 	}{
-		"one that goes on keeps its candidates":   {&model.DisruptionRecord{}, false},
-		"one that has ended as it should does so": {&model.DisruptionRecord{EndTime: at(1)}, false},
-		"one that was rolled back lets them go":   {&model.DisruptionRecord{EndTime: at(1), RolledBack: true}, true},
+		"one that goes on keeps its candidates":   {&model.DisruptionRecord{Candidates: []model.ClaimID{"c1"}}, false},
+		"one that has ended as it should does so": {&model.DisruptionRecord{Candidates: []model.ClaimID{"c1"}, EndTime: at(1)}, false},
+		"one that was rolled back lets them go":   {&model.DisruptionRecord{Candidates: []model.ClaimID{"c1"}, EndTime: at(1), RolledBack: true}, true},
+		"one that was left out is let go":         {&model.DisruptionRecord{Candidates: []model.ClaimID{"c2"}}, true},
 		"one that is not known lets them go":      {nil, true},
 	} {
-		if got := Released(c.record); got != c.want {
+		if got := Released(c.record, "c1"); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

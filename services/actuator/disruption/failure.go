@@ -14,14 +14,8 @@ import (
 // failure says why the candidates must stay: a replacement has failed, or what made them candidates no longer applies; ""
 // when neither is so.
 func failure(d model.DisruptionRecord, f Facts, now time.Time) string {
-	for i, m := range f.Replacements {
-		if m.Claim == nil || m.Claim.State >= model.ClaimDraining {
-			why := fmt.Sprintf("replacement %s is not there any more", d.Replacements[i])
-			if m.Claim != nil && m.Claim.Failure.Message != "" {
-				why += ": " + m.Claim.Failure.Message
-			}
-			return why
-		}
+	if why := lost(d, f); why != "" {
+		return why
 	}
 	for _, m := range f.Candidates {
 		if why := protected(d.Reason, m, now); why != "" {
@@ -35,6 +29,28 @@ func failure(d model.DisruptionRecord, f Facts, now time.Time) string {
 		return fmt.Sprintf("its replacements were not ready within %s: %s", Timeout, missing)
 	}
 	return fmt.Sprintf("its nodes could not be tainted within %s", Timeout)
+}
+
+// turnMissed says why a candidate of a staged disruption that waits for its turn must stay; "" when it waits on.
+func turnMissed(d model.DisruptionRecord, f Facts, m Member, now time.Time) string {
+	if !now.Before(d.AcceptTime.Add(Timeout)) {
+		return fmt.Sprintf("its turn did not come within %s", Timeout)
+	}
+	return cmp.Or(lost(d, f), protected(d.Reason, m, now))
+}
+
+// lost says which replacement has failed; "" when none has.
+func lost(d model.DisruptionRecord, f Facts) string {
+	for i, m := range f.Replacements {
+		if m.Claim == nil || m.Claim.State >= model.ClaimDraining {
+			why := fmt.Sprintf("replacement %s is not there any more", d.Replacements[i])
+			if m.Claim != nil && m.Claim.Failure.Message != "" {
+				why += ": " + m.Claim.Failure.Message
+			}
+			return why
+		}
+	}
+	return ""
 }
 
 // protected says which pod came to a candidate, before the taint could keep it off, that must not be disturbed for the

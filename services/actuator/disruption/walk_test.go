@@ -21,6 +21,7 @@ type world struct {
 	claims map[model.ClaimID]model.Claim      // stored
 	nodes  map[model.ClaimID]*Node            // the cluster
 	told   int                                // events that users got about the end
+	budget int                                // how many nodes may be drained at once where the disruption is staged
 	crash  func(before string) (crashed bool) // decides whether the process ends here
 }
 
@@ -29,7 +30,9 @@ func newWorld(t *rapid.T) *world {
 	w := &world{
 		now: at(0), claims: map[model.ClaimID]model.Claim{}, nodes: map[model.ClaimID]*Node{},
 		record: model.DisruptionRecord{ID: "d1", Reason: reason, Candidates: []model.ClaimID{"c1", "c2"}, AcceptTime: at(0)},
+		budget: 1,
 	}
+	w.record.Staged = reason == model.ReasonUnderutilized && rapid.Bool().Draw(t, "staged")
 	for _, id := range w.record.Candidates {
 		m := claim(id, model.ClaimInitialized)
 		m.Claim.Node, m.Claim.StateTime = m.Node.Name, at(0)
@@ -72,7 +75,7 @@ func (w *world) happen(t *rapid.T) {
 		return
 	}
 	n := w.nodes[id]
-	switch rapid.SampledFrom([]string{"goes on", "goes on", "pod", "no pods", "silent", "speaks", "lost", "deleted"}).Draw(t, "what happens") {
+	switch rapid.SampledFrom([]string{"goes on", "goes on", "pod", "no pods", "silent", "speaks", "lost", "deleted", "budget"}).Draw(t, "what happens") {
 	case "goes on":
 		w.goOn(id)
 	case "pod":
@@ -91,6 +94,8 @@ func (w *world) happen(t *rapid.T) {
 		if c.State >= model.ClaimLaunched && c.State < model.ClaimTerminating {
 			w.store(lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventInstanceEnding}, w.now))
 		}
+	case "budget":
+		w.budget = 1 - w.budget
 	case "deleted":
 		w.store(lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted}, w.now))
 	}
@@ -139,6 +144,14 @@ func (w *world) facts() Facts {
 	}
 	f := Facts{Candidates: of(w.record.Candidates), Replacements: of(w.record.Replacements)}
 	f.Claim = lookUp(f)
+	f.Allows = func(_ model.PoolName, _ model.DisruptionReason, more int) bool {
+		for _, m := range f.Candidates {
+			if m.Claim.State == model.ClaimDraining {
+				more++
+			}
+		}
+		return more <= w.budget
+	}
 	return f
 }
 
@@ -169,7 +182,7 @@ func (w *world) pass(t *rapid.T) {
 			t.Fatal("an effect of no kind")
 		}
 	}
-	for _, id := range before.Candidates {
+	for _, id := range []model.ClaimID{"c1", "c2"} {
 		w.observe(id)
 	}
 }
@@ -177,7 +190,7 @@ func (w *world) pass(t *rapid.T) {
 // observe lets a candidate answer to what is seen of it.
 func (w *world) observe(id model.ClaimID) {
 	c := w.claims[id]
-	if c.Disruption != "" && Released(&w.record) {
+	if c.Disruption != "" && Released(&w.record, id) {
 		w.store(lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventRollBack, Disruption: c.Disruption}, w.now))
 	}
 	c, n := w.claims[id], w.nodes[id]
@@ -233,10 +246,11 @@ func (w *world) ended(t *rapid.T) {
 	if w.record.EndTime.IsZero() {
 		t.Fatalf("it has not ended: %+v", w.claims)
 	}
-	if w.told > len(w.record.Candidates) {
-		t.Fatalf("it was reported %d times that %d candidates stay", w.told, len(w.record.Candidates))
+	all := []model.ClaimID{"c1", "c2"}
+	if w.told > len(all) {
+		t.Fatalf("it was reported %d times that %d candidates stay", w.told, len(all))
 	}
-	for _, id := range w.record.Candidates {
+	for _, id := range all {
 		c, n := w.claims[id], w.nodes[id]
 		if c.Live() && (c.Disruption != "" || n.Tainted) {
 			t.Fatalf("candidate %s is neither gone nor free: %+v, tainted %v", id, c, n.Tainted)

@@ -48,7 +48,7 @@ func full() model.Input {
 			Disruptions: []model.DisruptionRecord{{
 				ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-2"},
 				Pods: []model.PodID{"shop/web-0"}, AcceptTime: at(1), EndTime: at(2), RolledBack: true, Saving: 5000,
-				Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "StatefulSet", Name: "web", UID: "u-1", Revision: "web-5", Pods: 1}},
+				Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "StatefulSet", Name: "web", UID: "u-1", Revision: "web-5", Pods: 1}}, Staged: true,
 			}},
 			NodeOverlays: []model.NodeOverlay{
 				{Name: "a", Weight: 7, Requirements: []model.Requirement{req("zone", model.In, "a")}, Price: ptr(int64(0))},
@@ -220,7 +220,7 @@ func fullPlan() model.Plan {
 		Disruptions: []model.Disruption{{
 			ID: "d-9", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-9"},
 			Destinations: []model.Placement{{Pod: "shop/web-0", Claim: "claim-9"}}, Evictions: 1, Saving: 5000, SavingEstimated: true, Explanation: why,
-			Churn: 1000, PayBack: 12 * time.Minute, Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", UID: "u-1", Revision: "abc", Pods: 1}},
+			Churn: 1000, PayBack: 12 * time.Minute, Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", UID: "u-1", Revision: "abc", Pods: 1}}, Staged: true,
 		}},
 		Summary:    &model.DisruptionSummary{Candidates: 9, Judged: 8, Tried: 7, Floor: 80000, ResumeAfter: "claim-1"},
 		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1", Order: 1}},

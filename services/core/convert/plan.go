@@ -64,7 +64,7 @@ func writeDisruption(d model.Disruption) *plannerpb.Disruption {
 		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason),
 		Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
 		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving, SavingEstimated: d.SavingEstimated,
-		Reason: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
+		Reason: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload), Staged: d.Staged,
 	}
 	if d.PayBack != 0 {
 		out.Payback = span(&d.PayBack)
@@ -189,7 +189,7 @@ func (r *reader) disruption(d *plannerpb.Disruption) model.Disruption {
 		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("disruption_reason", d.GetDisruptionReason()),
 		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
 		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(), SavingEstimated: d.GetSavingEstimated(),
-		Explanation: r.given("reason", d.GetReason()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
+		Explanation: r.given("reason", d.GetReason()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()), Staged: d.GetStaged(),
 	}
 	if span := r.duration("payback", d.GetPayback()); span != nil {
 		out.PayBack = *span

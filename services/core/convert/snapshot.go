@@ -207,6 +207,7 @@ func (r *reader) record(d *clusterpb.DisruptionRecord) model.DisruptionRecord {
 		RolledBack:   d.GetRolledBack(),
 		Saving:       d.GetSavingMicroUsdPerHour(),
 		Workloads:    r.workloads(d.GetWorkloads()),
+		Staged:       d.GetStaged(),
 	}
 }
 
@@ -216,6 +217,7 @@ func Record(d model.DisruptionRecord) *clusterpb.DisruptionRecord {
 		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates),
 		Replacements: texts(d.Replacements), Pods: texts(d.Pods), AcceptTime: stamp(d.AcceptTime), EndTime: stamp(d.EndTime),
 		RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: write(d.Workloads, writeWorkload),
+		Staged: d.Staged,
 	}
 }
 

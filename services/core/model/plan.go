@@ -121,6 +121,8 @@ type Disruption struct {
 	PayBack time.Duration
 	// Workloads are whose pods are evicted. Sorted.
 	Workloads []WorkloadEvictions
+	// Staged says that the candidates are more than budgets let go at once, and are drained as budgets let them.
+	Staged bool
 }
 
 // DisruptionSummary is how far the search for nodes to remove got.

@@ -256,6 +256,8 @@ type DisruptionRecord struct {
 	Saving int64
 	// Workloads are whose pods it evicts. Sorted.
 	Workloads []WorkloadEvictions
+	// Staged says that its candidates are drained as budgets let them, not all at once.
+	Staged bool
 }
 
 // WorkloadEvictions is how many pods of one controller and revision a disruption evicts. The pods that come in their place

@@ -202,7 +202,7 @@ func (c *cycle) deferred() []*bool {
 func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	out := model.Disruption{
 		Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, SavingEstimated: d.Saving != 0 && d.Estimated(c.view), Explanation: d.Explanation,
-		Churn: d.Churn, PayBack: d.PayBack, Workloads: d.Workloads,
+		Churn: d.Churn, PayBack: d.PayBack, Workloads: d.Workloads, Staged: d.Staged,
 	}
 	for _, h := range d.Hosts {
 		out.Candidates = append(out.Candidates, c.view.Hosts[h].Claim.ID)

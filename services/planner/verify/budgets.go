@@ -54,13 +54,15 @@ func (b *budgets) going(pool model.PoolName, budget *model.DisruptionBudget) int
 		if !rules.BudgetCaps(budget, d.Reason) {
 			continue
 		}
+		of := 0
 		for _, id := range d.Candidates {
 			claim, node := b.f.Cluster.Live[id], b.f.Cluster.NodeOf[id]
 			// A node that is not ready is counted as busy.
 			if claim != nil && claim.NodePool == pool && node != nil && node.Ready && mayWait(b.f, d.Reason, claim) {
-				n++
+				of++
 			}
 		}
+		n += rules.AtOnce(of, d.Staged)
 	}
 	return n
 }

@@ -33,6 +33,9 @@ func (d *disruptions) all() {
 			if len(x.Candidates) == 0 {
 				d.r.Fail(subject, "it takes nothing away")
 			}
+			if x.Staged && x.Reason != model.ReasonUnderutilized {
+				d.r.Fail(subject, "only what saves money may be staged")
+			}
 			for _, id := range x.Candidates {
 				if other, ok := taken[id]; ok {
 					d.r.Fail(subject, "claim %s is taken away by %s already", id, other)

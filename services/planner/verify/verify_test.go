@@ -217,6 +217,13 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.PodDisruptionBudgets = append(in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{ID: "shop/all", Namespace: "shop", Selector: &model.Selector{}, DisruptionsAllowed: 9})
 		}, "2 PodDisruptionBudgets cover it"},
 		"a pool's budget": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Budgets[0].Count = 1 }, "allows 1 nodes at once"},
+		"staged, in spite of a budget of none": {removing, func(in *model.Input, p *model.Plan) {
+			in.Snapshot.NodePools[0].Budgets[0].Count = 0
+			disruption(p, model.ReasonUnderutilized).Staged = true
+		}, "allows 0 nodes at once"},
+		"staged, not for money": {removing, func(_ *model.Input, p *model.Plan) {
+			p.Disruptions[0].Staged, p.Disruptions[0].Reason = true, model.ReasonDrifted
+		}, "only what saves money"},
 		"a pool's percentage": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Budgets[0] = model.DisruptionBudget{Count: 33, IsPercent: true}
 		}, "allows 1 nodes at once"},

@@ -141,7 +141,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 		seen.ReservationDrains, seen.ReservationEnds = class.Ends(c.ReservationID)
 	}
 	if c.Disruption != "" {
-		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption])
+		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption], c.ID)
 	}
 	switch c.State {
 	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots

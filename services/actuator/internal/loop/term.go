@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
@@ -27,6 +29,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 const (
@@ -315,7 +318,7 @@ func (t *term) disrupt() []model.DisruptionRecord {
 func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
 	f := disruption.Facts{
 		Candidates: t.members(d.Candidates), Replacements: t.members(d.Replacements), WaitForDaemonPods: t.cfg.WaitForDaemonPods,
-		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] },
+		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] }, Allows: t.allows,
 	}
 	if d.Reason == model.ReasonDrifted {
 		for id, other := range t.registry.Disruptions {
@@ -325,6 +328,28 @@ func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
 		}
 	}
 	return f
+}
+
+// allows says that budgets let so many more nodes of a pool be drained now. Those that wait for their turn are not counted.
+func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int) bool {
+	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == pool })
+	if i < 0 || !t.cluster.Pools[i].NotReady.OK() {
+		return false // its budgets are not known
+	}
+	nodes := rules.PoolNodes{Pool: pool, More: more}
+	for _, c := range t.registry.Claims {
+		n := t.cluster.Node(c)
+		if c.NodePool != pool || n == nil || !apply.Counted(*c) {
+			continue
+		}
+		nodes.Nodes++
+		d := t.registry.Disruptions[c.Disruption]
+		if c.State == model.ClaimDraining || !n.Ready || d != nil && !d.Staged {
+			nodes.Disrupting++
+		}
+	}
+	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())
+	return rules.BudgetAllows(active, why, nodes).OK()
 }
 
 func (t *term) members(ids []model.ClaimID) []disruption.Member {

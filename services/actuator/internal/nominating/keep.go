@@ -20,6 +20,9 @@ const (
 	// Before that it is mostIdle from when it is ready, because another replacement may be late.
 	mostKeeping = 10 * time.Second
 	mostIdle    = time.Minute
+	// mostStaged is both how long a replacement is kept closed and for how long no pods are to go to nodes that are to be removed later,
+	// where nodes are drained one after the other.
+	mostStaged = 2 * time.Minute
 	// lateArrival is how long after the end of the drain a controller may make the last pod.
 	lateArrival = 2 * time.Second
 	// mostFirm is how long no pods are to go to nodes that are to be removed later on account of one disruption: a drain may be stuck.
@@ -39,6 +42,8 @@ type keeping struct {
 	joined, ready, began, drained time.Time
 	// until is when it opens, in ns since the epoch. Its worker reads it.
 	until atomic.Int64
+	// most is how long it is kept closed once the drain has begun.
+	most time.Duration
 	// gathering says that its worker lets pods in, done that the node is open to all.
 	gathering, done bool
 }
@@ -95,7 +100,7 @@ func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 			}
 		}
 		if arrivals := nominate.ArrivalsOf(c, going); len(arrivals) > 0 {
-			x.kept[id] = &keeping{arrivals: arrivals}
+			x.kept[id] = &keeping{arrivals: arrivals, most: unlessStaged(d, mostKeeping)}
 		}
 	}
 }
@@ -116,7 +121,14 @@ func (x *Nominations) moves(d *model.DisruptionRecord) bool {
 		since = x.cfg.Agenda.Now()
 		x.moving[d.ID] = since
 	}
-	return x.cfg.Agenda.Now().Before(since.Add(mostFirm))
+	return x.cfg.Agenda.Now().Before(since.Add(unlessStaged(d, mostFirm)))
+}
+
+func unlessStaged(d *model.DisruptionRecord, most time.Duration) time.Duration {
+	if d.Staged {
+		return mostStaged
+	}
+	return most
 }
 
 // follow says until when a replacement is kept, and has pods let in from when their nodes are drained.
@@ -175,9 +187,9 @@ func (k *keeping) opens() int64 {
 	case k.began.IsZero():
 		return k.ready.Add(mostIdle).UnixNano()
 	case k.drained.IsZero():
-		return k.began.Add(mostKeeping).UnixNano()
+		return k.began.Add(k.most).UnixNano()
 	}
-	return min(k.began.Add(mostKeeping).UnixNano(), k.drained.Add(lateArrival).UnixNano())
+	return min(k.began.Add(k.most).UnixNano(), k.drained.Add(lateArrival).UnixNano())
 }
 
 // gather has a worker let pods in, until all have come, one of them is the scheduler's to place, or it is time.

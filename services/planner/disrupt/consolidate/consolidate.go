@@ -25,6 +25,9 @@ const (
 	minSetNodes = 6
 	// mostFew is of how many nodes all sets are tried.
 	mostFew = 6
+	// mostStages is how many times as many nodes one set may remove as budgets let go at once. The others wait, and take no pods
+	// meanwhile.
+	mostStages = 8
 )
 
 // Result is what the search found beside the decisions, which the draft has.
@@ -167,6 +170,7 @@ func (c *consolidation) inSteps(going []int) {
 	for _, h := range going {
 		first.deferred[h] = true
 	}
+	first.staged = true
 	first.search(going)
 	c.Summary.Tried += first.summary.Tried
 	c.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
@@ -229,6 +233,8 @@ type trials struct {
 	leaving []bool
 	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.
 	deferred []bool
+	// staged says that one set may be more than budgets let go at once: pods of many nodes fill new ones better than those of a few.
+	staged bool
 	// receivers are hosts that may be destinations, by what was known at the start; what this plan decides later is asked
 	// of the draft. fixed are hosts that consolidation can't remove, whatever it finds: all but the candidates. Neither
 	// changes.

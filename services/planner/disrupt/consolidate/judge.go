@@ -156,8 +156,16 @@ func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
 	return model.Reason{
 		Code: model.CodeCheaperReplacement, Subject: name,
 		Message: fmt.Sprintf("%s at %s instead of %s at %s saves %s an hour", what, fit.Price(list, guess),
-			fit.Count(len(d.Hosts), "node"), fit.Price(price, guess), fit.Price(price-list, guess)) + j.reclaims(d).text(),
+			fit.Count(len(d.Hosts), "node"), fit.Price(price, guess), fit.Price(price-list, guess)) + inStages(d) + j.reclaims(d).text(),
 	}
+}
+
+// inStages says that budgets do not let all nodes of a decision go at once.
+func inStages(d *draft.Decision) string {
+	if d.Staged {
+		return "; they are drained as budgets let them"
+	}
+	return ""
 }
 
 // notWorth says that a saving does not make up for its evictions, which cost price.

@@ -34,7 +34,7 @@ func (t *trials) nextSet(hosts []int) (set, rest []int) {
 			continue
 		}
 		p := t.v.Hosts[h].Pool
-		if !t.mayGo(h).OK() || !t.draft.NodeBudgets.Reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+		if !t.mayGo(h).OK() || !t.inOneSet(p, going[p]+1) {
 			t.waiting = true
 			continue
 		}
@@ -46,6 +46,24 @@ func (t *trials) nextSet(hosts []int) (set, rest []int) {
 		set = append(set, h)
 	}
 	return set, nil
+}
+
+// inOneSet says that so many nodes of a pool may go together.
+func (t *trials) inOneSet(p *view.Pool, nodes int) bool {
+	if t.staged {
+		nodes = (nodes + mostStages - 1) / mostStages
+	}
+	return t.draft.NodeBudgets.Reason(p, model.ReasonUnderutilized, nodes).OK()
+}
+
+// atOnce are those of a set that budgets let go at once, in its order.
+func (t *trials) atOnce(set []int) []int {
+	going := make(map[*view.Pool]int)
+	return slices.DeleteFunc(slices.Clone(set), func(h int) bool {
+		p := t.v.Hosts[h].Pool
+		going[p]++
+		return !t.draft.NodeBudgets.Reason(p, model.ReasonUnderutilized, going[p]).OK()
+	})
 }
 
 // trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there.
@@ -84,6 +102,15 @@ func (t *trials) together(set []int) (worth []int, ok bool) {
 			t.leaving[h] = false
 		}
 		return slices.DeleteFunc(slices.Clone(set), func(h int) bool { return slices.Contains(same, h) }), false
+	}
+	first := t.atOnce(set)
+	if len(first) < len(set) && len(d.Replacements) == 0 { // nothing is bought that others could fill
+		t.draft.Scheduler.Revert(mark)
+		return first, false
+	}
+	if len(first) < len(set) && !slices.ContainsFunc(parts, func(p draft.Decision) bool { return !t.judge.approve(&p).OK() }) {
+		d.Staged = true // as one: parts would each take their share of the budgets
+		parts = []draft.Decision{d}
 	}
 	if t.accept(parts).OK() {
 		return set, true

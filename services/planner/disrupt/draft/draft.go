@@ -62,6 +62,8 @@ type Decision struct {
 	PayBack time.Duration
 	// Workloads are whose pods are evicted.
 	Workloads []model.WorkloadEvictions
+	// Staged says that the hosts are more than budgets let go at once: they are drained as budgets let them.
+	Staged bool
 }
 
 // Estimated says whether prices that the saving follows from are estimates: of what goes, or of what takes its place.

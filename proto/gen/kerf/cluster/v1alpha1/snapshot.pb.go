@@ -541,7 +541,9 @@ type DisruptionRecord struct {
 	// Money saved, micro-dollars per hour; 0 where the reason is not money.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,9,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
 	// Whose pods it evicts, and how many. Sorted by all fields but the number.
-	Workloads     []*WorkloadEvictions `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
+	Workloads []*WorkloadEvictions `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
+	// Its candidates are drained as budgets let them; see Disruption.staged of the plan.
+	Staged        bool `protobuf:"varint,11,opt,name=staged,proto3" json:"staged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -644,6 +646,13 @@ func (x *DisruptionRecord) GetWorkloads() []*WorkloadEvictions {
 		return x.Workloads
 	}
 	return nil
+}
+
+func (x *DisruptionRecord) GetStaged() bool {
+	if x != nil {
+		return x.Staged
+	}
+	return false
 }
 
 // WorkloadEvictions is how many pods of one controller and revision a disruption evicts. The pods that come in their place have
@@ -1347,7 +1356,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\bdeadline\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12%\n" +
 	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\x129\n" +
 	"\n" +
-	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\"\xe7\x03\n" +
+	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\"\xff\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
 	"\x11disruption_reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x1e\n" +
@@ -1363,7 +1372,8 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"rolledBack\x128\n" +
 	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\x12F\n" +
 	"\tworkloads\x18\n" +
-	" \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"\x9b\x01\n" +
+	" \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\x12\x16\n" +
+	"\x06staged\x18\v \x01(\bR\x06staged\"\x9b\x01\n" +
 	"\x11WorkloadEvictions\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +

@@ -552,8 +552,11 @@ type Disruption struct {
 	Workloads []*v1alpha1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
 	// Prices that the saving follows from are Kerf's own estimates; see Offering.price_estimated.
 	SavingEstimated bool `protobuf:"varint,12,opt,name=saving_estimated,json=savingEstimated,proto3" json:"saving_estimated,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The candidates are more than budgets let go at once: once the replacements are there, they are drained as budgets let
+	// them, the next as soon as one is empty. Only where the reason is UNDERUTILIZED.
+	Staged        bool `protobuf:"varint,13,opt,name=staged,proto3" json:"staged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Disruption) Reset() {
@@ -666,6 +669,13 @@ func (x *Disruption) GetWorkloads() []*v1alpha1.WorkloadEvictions {
 func (x *Disruption) GetSavingEstimated() bool {
 	if x != nil {
 		return x.SavingEstimated
+	}
+	return false
+}
+
+func (x *Disruption) GetStaged() bool {
+	if x != nil {
+		return x.Staged
 	}
 	return false
 }
@@ -1438,7 +1448,7 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bRunnerUp\x12A\n" +
 	"\boffering\x18\x01 \x01(\v2%.kerf.cluster.v1alpha1.RankedOfferingR\boffering\x12\x12\n" +
 	"\x04pods\x18\x02 \x01(\x05R\x04pods\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xdb\x04\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xf3\x04\n" +
 	"\n" +
 	"Disruption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
@@ -1455,7 +1465,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\apayback\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\apayback\x12F\n" +
 	"\tworkloads\x18\v \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\x12)\n" +
-	"\x10saving_estimated\x18\f \x01(\bR\x0fsavingEstimated\"\xde\x01\n" +
+	"\x10saving_estimated\x18\f \x01(\bR\x0fsavingEstimated\x12\x16\n" +
+	"\x06staged\x18\r \x01(\bR\x06staged\"\xde\x01\n" +
 	"\x11DisruptionSummary\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x01 \x01(\x05R\n" +
