@@ -102,6 +102,14 @@ func (b *builder) common(s *statement, state model.ClaimState) model.Claim {
 	c.PoolHash, c.ClassHash = s.text("pool-hash", p.Hash), s.text("class-hash", "h")
 	c.ImageID, c.TerminationGracePeriod = s.text("image", ""), p.TerminationGracePeriod
 	c.Replaces = model.DisruptionID(s.text("replaces", ""))
+	for _, text := range s.list("arrivals") {
+		owner, count, _ := strings.Cut(text, "=")
+		n, err := atoi(count)
+		if err != nil || n < 1 || owner == "" {
+			s.fail("%q is not the uid of a controller and how many of its pods are to come: u1=3", text)
+		}
+		c.Arrivals = append(c.Arrivals, model.Arrivals{OwnerUID: owner, Pods: n})
+	}
 	if s.has("going") {
 		c.DisruptionReason = s.reason("going", "")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/actuator/nominate"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -84,6 +85,7 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 	}
 	g := Group{Disruption: &record}
 	var price int64
+	var going []cluster.Node
 	for _, id := range d.Candidates {
 		c, reason := v.candidate(id, d, t)
 		if reason != (model.Reason{}) {
@@ -94,6 +96,7 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 		}
 		marked := lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventDisrupt, Disruption: d.ID, DisruptionReason: d.Reason}, v.state.Now)
 		price += v.price(c)
+		going = append(going, v.state.Nodes[id])
 		g.Claims = append(g.Claims, marked.Claim)
 	}
 	if d.Reason == model.ReasonDrifted {
@@ -109,6 +112,7 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 		if reason != (model.Reason{}) {
 			return Group{}, string(w.ID), reason
 		}
+		c.Arrivals = nominate.ArrivalsOf(c.Pods, going)
 		g.Claims = append(g.Claims, c)
 	}
 	replacements := g.Claims[len(d.Candidates):]

@@ -9,20 +9,32 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Arrivals are how many pods are to come to a claim, by the uid of the controller that makes them: those in place of the pods that the
-// claim was bought for, which run on nodes that go. Their names are not known before they are there. Those that nothing makes again are not
-// counted.
+// Arrivals are how many pods are to come to a claim, by the uid of the controller that makes them.
 type Arrivals map[string]int
 
-// ArrivalsOf are those of a claim whose pods run on the given nodes.
-func ArrivalsOf(c *model.Claim, going []*cluster.Node) Arrivals {
-	out := Arrivals{}
-	for _, n := range going {
-		for _, p := range n.Pods {
-			if _, moves := slices.BinarySearch(c.Pods, model.PodID(p.Namespace+"/"+p.Name)); moves && p.Owner != "" && !p.Daemon {
-				out[p.Owner]++
+// ArrivalsOf are those in place of the pods that a claim is bought for, which run on nodes that go. Their names are not known before they
+// are there. Those that nothing makes again are not counted.
+func ArrivalsOf(bought []model.PodID, going []cluster.Node) []model.Arrivals {
+	count := map[string]int{}
+	for i := range going {
+		for _, p := range going[i].Pods {
+			if _, moves := slices.BinarySearch(bought, model.PodID(p.Namespace+"/"+p.Name)); moves && p.Owner != "" && !p.Daemon {
+				count[p.Owner]++
 			}
 		}
+	}
+	var out []model.Arrivals
+	for _, owner := range slices.Sorted(maps.Keys(count)) {
+		out = append(out, model.Arrivals{OwnerUID: owner, Pods: count[owner]})
+	}
+	return out
+}
+
+// To are the arrivals of a claim.
+func To(c *model.Claim) Arrivals {
+	out := Arrivals{}
+	for _, a := range c.Arrivals {
+		out[a.OwnerUID] = a.Pods
 	}
 	return out
 }

@@ -13,10 +13,11 @@ func TestArrivalsComeInPlaceOfThePodsThatAreMoved(t *testing.T) {
 		return cluster.Pod{Namespace: "d", Name: name, Owner: owner, Daemon: daemon}
 	}
 	claim := &model.Claim{Pods: []model.PodID{"d/a1", "d/a2", "d/b1", "d/daemon", "d/not-there", "d/single"}}
-	arrivals := ArrivalsOf(claim, []*cluster.Node{
+	claim.Arrivals = ArrivalsOf(claim.Pods, []cluster.Node{
 		{Pods: []cluster.Pod{pod("a1", "a", false), pod("b1", "b", false), pod("daemon", "ds", true), pod("single", "", false)}},
 		{Pods: []cluster.Pod{pod("a2", "a", false), pod("a3", "a", false)}}, // a3 goes elsewhere
 	})
+	arrivals := To(claim)
 	if arrivals.Missing(nil) != 3 || arrivals["a"] != 2 || arrivals["b"] != 1 {
 		t.Fatalf("%v, want two of a and one of b", arrivals)
 	}

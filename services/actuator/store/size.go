@@ -15,6 +15,9 @@ const (
 // ClaimBytes is about how many bytes a claim takes at most.
 func ClaimBytes(c model.Claim) int {
 	n := bytesEach + len(c.Failure.Message) + len(c.Failure.Remedy) + len(c.Drifted.Message) + texts(c.Pods)
+	for _, a := range c.Arrivals {
+		n += bytesEntry + len(a.OwnerUID)
+	}
 	for _, o := range c.Offerings {
 		n += bytesEntry + len(o.InstanceType) + len(o.Zone) + len(o.CapacityType.String())
 	}

@@ -200,7 +200,7 @@ func fullClaim() model.Claim {
 		TerminationGracePeriod: ptr(time.Minute), DrainDeadline: at(40), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
 		DisruptionReason: model.ReasonUnderutilized,
 		Failure:          model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: model.Reason{Code: model.CodeDrifted, Message: "image"},
-		ReservationID: "cr-1", RemovalDeferred: true,
+		ReservationID: "cr-1", RemovalDeferred: true, Arrivals: []model.Arrivals{{OwnerUID: "u-1", Pods: 2}},
 	}
 }
 

@@ -96,9 +96,25 @@ func (r *reader) claim(c *clusterpb.Claim) model.Claim {
 		Disruption:       model.DisruptionID(c.GetDisruption()),
 		DisruptionReason: r.disruptionReason("disruption_reason", c.GetDisruptionReason()),
 		Failure:          r.reason("failure", c.GetFailure()),
-		Drifted:          r.reason("drifted", c.GetDrifted()), RemovalDeferred: c.GetRemovalDeferred(),
+		Drifted:          r.reason("drifted", c.GetDrifted()), RemovalDeferred: c.GetRemovalDeferred(), Arrivals: r.arrivals(c.GetArrivals()),
 		ReservationID: c.GetReservationId(),
 	}
+}
+
+func (r *reader) arrivals(in []*clusterpb.Arrivals) []model.Arrivals {
+	var out []model.Arrivals
+	for i, a := range in {
+		at := "arrivals[" + strconv.Itoa(i) + "]"
+		if a.GetPods() < 1 {
+			r.untidy(at+".pods", "%d: want at least 1", a.GetPods())
+		}
+		out = append(out, model.Arrivals{OwnerUID: r.required(at+".owner_uid", a.GetOwnerUid()), Pods: int(a.GetPods())})
+	}
+	return out
+}
+
+func writeArrivals(a model.Arrivals) *clusterpb.Arrivals {
+	return &clusterpb.Arrivals{OwnerUid: a.OwnerUID, Pods: clamp(a.Pods)}
 }
 
 func (r *reader) disruptionReason(field string, v clusterpb.DisruptionReason) model.DisruptionReason {
@@ -125,6 +141,7 @@ func Claim(c model.Claim) *clusterpb.Claim {
 		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
 		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Failure: writeReason(c.Failure),
 		Drifted: writeReason(c.Drifted), ReservationId: c.ReservationID, RemovalDeferred: c.RemovalDeferred,
+		Arrivals: write(c.Arrivals, writeArrivals),
 	}
 }
 

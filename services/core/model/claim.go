@@ -118,6 +118,8 @@ type Claim struct {
 	ReservationID string
 	// RemovalDeferred says that the newest plan means to remove it once budgets let that happen.
 	RemovalDeferred bool
+	// Arrivals are how many pods are to come in place of those that it was bought for and that its disruption evicts. Sorted by owner.
+	Arrivals []Arrivals
 }
 
 // InFlight is the claim that a plan's claim of a pool will be.
@@ -137,4 +139,10 @@ func (c *Claim) LaunchedAs(o RankedOffering) {
 // Live says whether the claim has, or will have, an instance: it is neither gone nor failed.
 func (c *Claim) Live() bool {
 	return !c.State.Ended()
+}
+
+// Arrivals are pods that one controller, by its uid, is to make in place of others that are evicted.
+type Arrivals struct {
+	OwnerUID string
+	Pods     int
 }

@@ -12,6 +12,11 @@ import (
 // lateness is how long after a drain has ended a controller may make the last pod in place of one that was moved.
 const lateness = time.Minute
 
+// Arriving says that pods may still be made in place of those that a disruption evicts.
+func Arriving(r *model.DisruptionRecord, now time.Time) bool {
+	return !r.RolledBack && (r.EndTime.IsZero() || now.Before(r.EndTime.Add(lateness)))
+}
+
 // Workload is the pods that one controller makes from one template: a controller that is made anew under the same name, and a
 // rollout, begin another one.
 type Workload struct {

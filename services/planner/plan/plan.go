@@ -189,7 +189,7 @@ func (c *cycle) leaveToScheduler(pods []int) (rest []int) {
 func everyHost(int) bool { return true }
 
 // assignMeant puts pods where earlier plans have them: onto nodes that they were nominated to, else onto claims that were
-// bought for them. What it returns as rest has neither, or does not fit there.
+// bought for them or for those in whose place they came. What it returns as rest has neither, or does not fit there.
 func (c *cycle) assignMeant(pods []int) (assigned []pack.Assignment, rest []int) {
 	expected := make(map[model.NodeName][]model.PodID)
 	for _, p := range pods {
@@ -209,7 +209,9 @@ func (c *cycle) assignMeant(pods []int) (assigned []pack.Assignment, rest []int)
 		}
 		return h.Claim.Pods
 	})
-	return append(assigned, own...), rest
+	arriving := view.Arriving(c.view, rest)
+	late, rest := c.assignInRounds(rest, func(h *view.Host) []model.PodID { return arriving[h] })
+	return slices.Concat(assigned, own, late), rest
 }
 
 // assignInRounds puts pods onto the hosts that they are meant for, in rounds, because some must wait for others. What it

@@ -91,15 +91,7 @@ func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 		if n := x.cfg.Cluster.Node(c); n != nil && n.Open() {
 			continue // it was let open before it was known that pods may be bound: others may be there
 		}
-		var going []*cluster.Node
-		for _, id := range d.Candidates {
-			if c := x.cfg.Registry.Claims[id]; c != nil {
-				if n := x.cfg.Cluster.Node(c); n != nil {
-					going = append(going, n)
-				}
-			}
-		}
-		if arrivals := nominate.ArrivalsOf(c, going); len(arrivals) > 0 {
+		if arrivals := nominate.To(c); len(arrivals) > 0 {
 			x.kept[id] = &keeping{arrivals: arrivals, most: unlessStaged(d, mostKeeping)}
 		}
 	}
@@ -220,11 +212,21 @@ func (b *binding) gather(ctx context.Context, k *keeping) {
 		wanted := without(b.wanted(), b.refused) // those have a node by now, most likely
 		if len(b.bindable(wanted)) > 0 {
 			b.attempt(ctx)
-		} else if len(wanted) > 0 {
-			break // volumes or devices: they are the scheduler's
+		} else if b.schedulers(wanted) {
+			break
 		}
 	}
 	b.settle(ctx)
+}
+
+// schedulers says that some pods are there, and that the scheduler alone can place them, for their volumes or host ports. One that has no
+// room is not: another may.
+func (b *binding) schedulers(list []cluster.Nomination) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(n cluster.Nomination) bool {
+		_, bindable := b.cfg.Nominator.Bindable(n.Pod.ID)
+		_, unbound := b.opening.world.Unbound(n.Pod.ID)
+		return bindable || !unbound
+	})
 }
 
 // release lets a node open to all. A claim that is not in use by then is not kept again.

@@ -110,7 +110,7 @@ func (t *trials) together(set []int) (worth []int, ok bool) {
 	}
 	if len(first) < len(set) && !slices.ContainsFunc(parts, func(p draft.Decision) bool { return !t.judge.approve(&p).OK() }) {
 		d.Staged = true // as one: parts would each take their share of the budgets
-		parts = []draft.Decision{d}
+		parts = []draft.Decision{t.draft.InTurn(d)}
 	}
 	if t.accept(parts).OK() {
 		return set, true

@@ -1,5 +1,12 @@
 package draft
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
 // Parts takes a decision apart into those that share no replacement.
 func (dr *Draft) Parts(d Decision) []Decision {
 	group := make(map[int]int, len(d.Hosts)) // the first host of each one's part
@@ -65,4 +72,43 @@ func (dr *Draft) PodHosts(hosts []int) map[int]int {
 		}
 	}
 	return out
+}
+
+// InTurn is a decision whose hosts are drained one after the other, by the names of their claims, with the same places for as many pods of
+// each class: those on hosts that come first go to nodes that exist, the others to replacements, one after the other. Pods go to
+// replacements only once the scheduler finds no other place for them.
+func (dr *Draft) InTurn(d Decision) Decision {
+	hosts := slices.Clone(d.Hosts)
+	slices.SortFunc(hosts, func(a, b int) int { return cmp.Compare(dr.View.Hosts[a].Claim.ID, dr.View.Hosts[b].Claim.ID) })
+	moves, turns := make(map[int]bool, len(d.Evicted)), make(map[*view.Class][]int)
+	for _, h := range hosts {
+		for _, p := range dr.Moving[h] {
+			moves[p] = true
+			turns[dr.View.Pods[p].Class] = append(turns[dr.View.Pods[p].Class], p)
+		}
+	}
+	next := func(p int) int {
+		if !moves[p] {
+			return p // one of a buffer
+		}
+		c := dr.View.Pods[p].Class
+		p, turns[c] = turns[c][0], turns[c][1:]
+		return p
+	}
+	d.Destinations = slices.Clone(d.Destinations)
+	for i := range d.Destinations {
+		d.Destinations[i].Pod = next(d.Destinations[i].Pod)
+	}
+	for _, b := range d.Replacements {
+		b.Items = slices.Clone(b.Items)
+		for i := range b.Items {
+			pods := slices.Clone(b.Items[i].Pods)
+			for k := range pods {
+				pods[k] = next(pods[k])
+			}
+			slices.Sort(pods)
+			b.Items[i].Pods = pods
+		}
+	}
+	return d
 }

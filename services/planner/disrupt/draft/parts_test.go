@@ -4,9 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 func TestPartsShareNoReplacement(t *testing.T) {
@@ -30,5 +32,32 @@ func TestPartsShareNoReplacement(t *testing.T) {
 	}
 	if len(parts[0].Destinations) != 1 || parts[0].Destinations[0].Pod != 2 || len(parts[1].Destinations) != 1 || parts[1].Destinations[0].Pod != 1 {
 		t.Errorf("the destinations are %v and %v", parts[0].Destinations, parts[1].Destinations)
+	}
+}
+
+func TestPodsOfHostsThatComeFirstGoToNodesThatExist(t *testing.T) {
+	// Claims b, a and c, in the order of hosts, have pods 0 and 1, 2 and 3, 4 and 5: the even ones of one class, the odd ones of another.
+	even, odd := &view.Class{}, &view.Class{}
+	v := &view.View{World: &view.World{}}
+	for i, id := range []model.ClaimID{"b", "a", "c"} {
+		v.Hosts = append(v.Hosts, &view.Host{Index: i, Claim: &model.Claim{ID: id}})
+		v.Pods = append(v.Pods, view.Pod{Class: even}, view.Pod{Class: odd})
+	}
+	v.Pods = append(v.Pods, view.Pod{Class: even}) // one of a buffer
+	dr := &Draft{Params: Params{View: v}, Moving: [][]int{{0, 1}, {2, 3}, {4, 5}}}
+	one := &purchase.NewClaim{Items: []market.Item{{Class: even, Pods: []int{0, 6}}, {Class: odd, Pods: []int{1, 3}}}}
+	two := &purchase.NewClaim{Items: []market.Item{{Class: odd, Pods: []int{5}}, {Class: even, Pods: []int{2}}}}
+	d := dr.InTurn(Decision{
+		Hosts: []int{0, 1, 2}, Evicted: []int{0, 1, 2, 3, 4, 5}, Destinations: []pack.Assignment{{Pod: 4, Host: 9}}, Replacements: []*purchase.NewClaim{one, two},
+	})
+	if got := d.Destinations[0]; got.Pod != 2 || got.Host != 9 {
+		t.Errorf("%+v goes to the node that exists, want pod 2, of claim a", got)
+	}
+	for i, want := range [][][]int{{{0, 6}, {1, 3}}, {{5}, {4}}} {
+		for k, it := range d.Replacements[i].Items {
+			if !slices.Equal(it.Pods, want[k]) {
+				t.Errorf("replacement %d has pods %v, want %v", i, it.Pods, want[k])
+			}
+		}
 	}
 }

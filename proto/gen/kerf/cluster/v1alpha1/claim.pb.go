@@ -191,8 +191,11 @@ type Claim struct {
 	// The newest plan that looked for nodes to remove means to remove it once disruption budgets let that happen. Until then
 	// its node has the taint kerf.dev/removal-deferred:PreferNoSchedule, so that pods go where they can stay.
 	RemovalDeferred bool `protobuf:"varint,40,opt,name=removal_deferred,json=removalDeferred,proto3" json:"removal_deferred,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How many pods are to come here in place of those that it was bought for and that its disruption evicts: the names of these
+	// are not known before they are there. Sorted by owner.
+	Arrivals      []*Arrivals `protobuf:"bytes,41,rep,name=arrivals,proto3" json:"arrivals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Claim) Reset() {
@@ -505,6 +508,68 @@ func (x *Claim) GetRemovalDeferred() bool {
 	return false
 }
 
+func (x *Claim) GetArrivals() []*Arrivals {
+	if x != nil {
+		return x.Arrivals
+	}
+	return nil
+}
+
+// Arrivals are pods that one controller is to make in place of others that are evicted.
+type Arrivals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The controller's uid, as in PodClass.owner_uid.
+	OwnerUid string `protobuf:"bytes,1,opt,name=owner_uid,json=ownerUid,proto3" json:"owner_uid,omitempty"`
+	// How many; at least 1.
+	Pods          int32 `protobuf:"varint,2,opt,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Arrivals) Reset() {
+	*x = Arrivals{}
+	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Arrivals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Arrivals) ProtoMessage() {}
+
+func (x *Arrivals) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Arrivals.ProtoReflect.Descriptor instead.
+func (*Arrivals) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Arrivals) GetOwnerUid() string {
+	if x != nil {
+		return x.OwnerUid
+	}
+	return ""
+}
+
+func (x *Arrivals) GetPods() int32 {
+	if x != nil {
+		return x.Pods
+	}
+	return 0
+}
+
 // RankedOffering is one of the offerings that a claim may be launched as. All of a claim's pods fit each of them.
 type RankedOffering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -529,7 +594,7 @@ type RankedOffering struct {
 
 func (x *RankedOffering) Reset() {
 	*x = RankedOffering{}
-	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[1]
+	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +606,7 @@ func (x *RankedOffering) String() string {
 func (*RankedOffering) ProtoMessage() {}
 
 func (x *RankedOffering) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[1]
+	mi := &file_kerf_cluster_v1alpha1_claim_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +619,7 @@ func (x *RankedOffering) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankedOffering.ProtoReflect.Descriptor instead.
 func (*RankedOffering) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP(), []int{1}
+	return file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RankedOffering) GetInstanceType() string {
@@ -610,7 +675,7 @@ var File_kerf_cluster_v1alpha1_claim_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\n" +
-	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xb8\x0f\n" +
+	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xf5\x0f\n" +
 	"\x05Claim\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tnode_pool\x18\x02 \x01(\tR\bnodePool\x12\x1d\n" +
@@ -662,7 +727,11 @@ const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\afailure\x18% \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\afailure\x127\n" +
 	"\adrifted\x18& \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\adrifted\x12%\n" +
 	"\x0ereservation_id\x18' \x01(\tR\rreservationId\x12)\n" +
-	"\x10removal_deferred\x18( \x01(\bR\x0fremovalDeferred\"\x8f\x03\n" +
+	"\x10removal_deferred\x18( \x01(\bR\x0fremovalDeferred\x12;\n" +
+	"\barrivals\x18) \x03(\v2\x1f.kerf.cluster.v1alpha1.ArrivalsR\barrivals\";\n" +
+	"\bArrivals\x12\x1b\n" +
+	"\towner_uid\x18\x01 \x01(\tR\bownerUid\x12\x12\n" +
+	"\x04pods\x18\x02 \x01(\x05R\x04pods\"\x8f\x03\n" +
 	"\x0eRankedOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
@@ -700,50 +769,52 @@ func file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_claim_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_cluster_v1alpha1_claim_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_kerf_cluster_v1alpha1_claim_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_kerf_cluster_v1alpha1_claim_proto_goTypes = []any{
 	(ClaimState)(0),               // 0: kerf.cluster.v1alpha1.ClaimState
 	(*Claim)(nil),                 // 1: kerf.cluster.v1alpha1.Claim
-	(*RankedOffering)(nil),        // 2: kerf.cluster.v1alpha1.RankedOffering
-	(*Requirement)(nil),           // 3: kerf.cluster.v1alpha1.Requirement
-	(*Amount)(nil),                // 4: kerf.cluster.v1alpha1.Amount
-	(*Label)(nil),                 // 5: kerf.cluster.v1alpha1.Label
-	(*Taint)(nil),                 // 6: kerf.cluster.v1alpha1.Taint
-	(CapacityType)(0),             // 7: kerf.cluster.v1alpha1.CapacityType
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 9: google.protobuf.Duration
-	(DisruptionReason)(0),         // 10: kerf.cluster.v1alpha1.DisruptionReason
-	(*Reason)(nil),                // 11: kerf.cluster.v1alpha1.Reason
+	(*Arrivals)(nil),              // 2: kerf.cluster.v1alpha1.Arrivals
+	(*RankedOffering)(nil),        // 3: kerf.cluster.v1alpha1.RankedOffering
+	(*Requirement)(nil),           // 4: kerf.cluster.v1alpha1.Requirement
+	(*Amount)(nil),                // 5: kerf.cluster.v1alpha1.Amount
+	(*Label)(nil),                 // 6: kerf.cluster.v1alpha1.Label
+	(*Taint)(nil),                 // 7: kerf.cluster.v1alpha1.Taint
+	(CapacityType)(0),             // 8: kerf.cluster.v1alpha1.CapacityType
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
+	(DisruptionReason)(0),         // 11: kerf.cluster.v1alpha1.DisruptionReason
+	(*Reason)(nil),                // 12: kerf.cluster.v1alpha1.Reason
 }
 var file_kerf_cluster_v1alpha1_claim_proto_depIdxs = []int32{
 	0,  // 0: kerf.cluster.v1alpha1.Claim.state:type_name -> kerf.cluster.v1alpha1.ClaimState
 	0,  // 1: kerf.cluster.v1alpha1.Claim.reached:type_name -> kerf.cluster.v1alpha1.ClaimState
-	3,  // 2: kerf.cluster.v1alpha1.Claim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	2,  // 3: kerf.cluster.v1alpha1.Claim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
-	4,  // 4: kerf.cluster.v1alpha1.Claim.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	5,  // 5: kerf.cluster.v1alpha1.Claim.labels:type_name -> kerf.cluster.v1alpha1.Label
-	5,  // 6: kerf.cluster.v1alpha1.Claim.annotations:type_name -> kerf.cluster.v1alpha1.Label
-	6,  // 7: kerf.cluster.v1alpha1.Claim.taints:type_name -> kerf.cluster.v1alpha1.Taint
-	6,  // 8: kerf.cluster.v1alpha1.Claim.startup_taints:type_name -> kerf.cluster.v1alpha1.Taint
-	7,  // 9: kerf.cluster.v1alpha1.Claim.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
-	4,  // 10: kerf.cluster.v1alpha1.Claim.capacity:type_name -> kerf.cluster.v1alpha1.Amount
-	4,  // 11: kerf.cluster.v1alpha1.Claim.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
-	8,  // 12: kerf.cluster.v1alpha1.Claim.create_time:type_name -> google.protobuf.Timestamp
-	8,  // 13: kerf.cluster.v1alpha1.Claim.state_time:type_name -> google.protobuf.Timestamp
-	8,  // 14: kerf.cluster.v1alpha1.Claim.launch_time:type_name -> google.protobuf.Timestamp
-	8,  // 15: kerf.cluster.v1alpha1.Claim.initialize_time:type_name -> google.protobuf.Timestamp
-	8,  // 16: kerf.cluster.v1alpha1.Claim.expire_time:type_name -> google.protobuf.Timestamp
-	9,  // 17: kerf.cluster.v1alpha1.Claim.termination_grace_period:type_name -> google.protobuf.Duration
-	8,  // 18: kerf.cluster.v1alpha1.Claim.drain_deadline:type_name -> google.protobuf.Timestamp
-	10, // 19: kerf.cluster.v1alpha1.Claim.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
-	11, // 20: kerf.cluster.v1alpha1.Claim.failure:type_name -> kerf.cluster.v1alpha1.Reason
-	11, // 21: kerf.cluster.v1alpha1.Claim.drifted:type_name -> kerf.cluster.v1alpha1.Reason
-	7,  // 22: kerf.cluster.v1alpha1.RankedOffering.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	4,  // 2: kerf.cluster.v1alpha1.Claim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	3,  // 3: kerf.cluster.v1alpha1.Claim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
+	5,  // 4: kerf.cluster.v1alpha1.Claim.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	6,  // 5: kerf.cluster.v1alpha1.Claim.labels:type_name -> kerf.cluster.v1alpha1.Label
+	6,  // 6: kerf.cluster.v1alpha1.Claim.annotations:type_name -> kerf.cluster.v1alpha1.Label
+	7,  // 7: kerf.cluster.v1alpha1.Claim.taints:type_name -> kerf.cluster.v1alpha1.Taint
+	7,  // 8: kerf.cluster.v1alpha1.Claim.startup_taints:type_name -> kerf.cluster.v1alpha1.Taint
+	8,  // 9: kerf.cluster.v1alpha1.Claim.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
+	5,  // 10: kerf.cluster.v1alpha1.Claim.capacity:type_name -> kerf.cluster.v1alpha1.Amount
+	5,  // 11: kerf.cluster.v1alpha1.Claim.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
+	9,  // 12: kerf.cluster.v1alpha1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	9,  // 13: kerf.cluster.v1alpha1.Claim.state_time:type_name -> google.protobuf.Timestamp
+	9,  // 14: kerf.cluster.v1alpha1.Claim.launch_time:type_name -> google.protobuf.Timestamp
+	9,  // 15: kerf.cluster.v1alpha1.Claim.initialize_time:type_name -> google.protobuf.Timestamp
+	9,  // 16: kerf.cluster.v1alpha1.Claim.expire_time:type_name -> google.protobuf.Timestamp
+	10, // 17: kerf.cluster.v1alpha1.Claim.termination_grace_period:type_name -> google.protobuf.Duration
+	9,  // 18: kerf.cluster.v1alpha1.Claim.drain_deadline:type_name -> google.protobuf.Timestamp
+	11, // 19: kerf.cluster.v1alpha1.Claim.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	12, // 20: kerf.cluster.v1alpha1.Claim.failure:type_name -> kerf.cluster.v1alpha1.Reason
+	12, // 21: kerf.cluster.v1alpha1.Claim.drifted:type_name -> kerf.cluster.v1alpha1.Reason
+	2,  // 22: kerf.cluster.v1alpha1.Claim.arrivals:type_name -> kerf.cluster.v1alpha1.Arrivals
+	8,  // 23: kerf.cluster.v1alpha1.RankedOffering.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_claim_proto_init() }
@@ -755,14 +826,14 @@ func file_kerf_cluster_v1alpha1_claim_proto_init() {
 	file_kerf_cluster_v1alpha1_constraint_proto_init()
 	file_kerf_cluster_v1alpha1_pool_proto_init()
 	file_kerf_cluster_v1alpha1_reason_proto_init()
-	file_kerf_cluster_v1alpha1_claim_proto_msgTypes[1].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_claim_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_claim_proto_rawDesc), len(file_kerf_cluster_v1alpha1_claim_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,54 @@
+package view
+
+import (
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
+)
+
+// Arriving are those of some pods that were made in place of pods which a disruption moves, by the host that those were to be moved to.
+// To plan for them as for any other would take the capacity that is kept for the next, and buy for these once more.
+func Arriving(v *View, pods []int) map[*Host][]model.PodID {
+	moves := make(map[model.DisruptionID]bool)
+	for i := range v.Snapshot.Disruptions {
+		if r := &v.Snapshot.Disruptions[i]; len(r.Replacements) > 0 && rules.Arriving(r, v.Now) {
+			moves[r.ID] = true
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	waiting := make(map[string][]model.PodID)
+	for _, p := range pods {
+		if pod := v.Pods[p]; pod.Node == "" && pod.ExpectedNode == "" && pod.Class.OwnerUID != "" {
+			waiting[pod.Class.OwnerUID] = append(waiting[pod.Class.OwnerUID], pod.ID)
+		}
+	}
+	out := make(map[*Host][]model.PodID)
+	for _, h := range v.Hosts {
+		if h.Claim == nil || len(h.Claim.Arrivals) == 0 || !moves[h.Claim.Replaces] {
+			continue
+		}
+		there := arrived(v, h)
+		for _, a := range h.Claim.Arrivals {
+			n := min(max(a.Pods-there[a.OwnerUID], 0), len(waiting[a.OwnerUID]))
+			out[h] = append(out[h], waiting[a.OwnerUID][:n]...)
+			waiting[a.OwnerUID] = waiting[a.OwnerUID][n:]
+		}
+	}
+	return out
+}
+
+// arrived counts, by the controller's uid, the pods that a host need not wait for: those that are there, and those that are still to be
+// moved to it.
+func arrived(v *View, h *Host) map[string]int {
+	out := make(map[string]int)
+	for _, p := range h.Pods {
+		out[v.Pods[p].Class.OwnerUID]++
+	}
+	for _, id := range h.Claim.Pods {
+		if p, known := v.Find(id); known && !v.Pods[p].Terminating && v.Pods[p].Node != "" && (h.Node == nil || v.Pods[p].Node != h.Node.Name) {
+			out[v.Pods[p].Class.OwnerUID]++
+		}
+	}
+	return out
+}
