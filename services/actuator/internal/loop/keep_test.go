@@ -193,6 +193,21 @@ func TestANodeThatGoesLaterStaysOpenForPodsThatThePlanHasThere(t *testing.T) {
 	})
 }
 
+func TestAKeptReplacementTakesPodsThatTheNewestPlanHasThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := keeps(t, "a", "b") // which find a place elsewhere, and take it from another
+		r.made("another", "another")
+		p := moving([]string{"a", "b"})
+		p.NodeClaims[0].Requests = model.Amounts{{Resource: model.CPU, Value: 1900}} // nearly all that it has
+		p.Placements = []model.Placement{{Pod: "default/another", Claim: "d-r0"}}
+		r.accepted(p)
+		r.until("the replacement is open", time.Minute, func() bool { return r.node("d-r0").Open() })
+		if got := names(r.node("d-r0")); !slices.Equal(got, []string{"another"}) {
+			t.Errorf("pods %v are there when it opens, want the other one", got)
+		}
+	})
+}
+
 func TestANewLeaderOpensWhatWasKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := keeps(t, "a")

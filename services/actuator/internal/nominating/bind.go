@@ -76,6 +76,11 @@ func (b *binding) run(ctx context.Context) []cluster.Nomination {
 // wanted are all that are to come to the node and have not: those that the newest plan has there, and arrivals.
 func (b *binding) wanted() []cluster.Nomination {
 	list := without(b.due(b.opening), b.bound)
+	if b.arrivals != nil { // where some went elsewhere, the newest plan knows whom there is room for
+		for _, n := range list {
+			b.room.Arrives(n.Pod.ID)
+		}
+	}
 	for _, p := range b.arrivals.Next(b.opening.world.Waiting, b.came, b.refused) {
 		b.room.Arrives(p.ID)
 		if b.bound[p.ID] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == p.ID }) {
