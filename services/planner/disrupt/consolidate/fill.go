@@ -1,6 +1,8 @@
 package consolidate
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -36,8 +38,12 @@ func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
 
 // fitAndBuy puts pods wherever they fit, and buys for the rest.
 func (t *trials) fitAndBuy(d draft.Decision, rest []market.Item) (draft.Decision, bool) {
-	destinations, left := t.draft.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.draft.Ready(h) })
-	d.Destinations = append(d.Destinations, destinations...)
+	var left []market.Item
+	for _, items := range t.inTurn(d.Hosts, rest) {
+		destinations, more := t.draft.Scheduler.OnHosts(items, func(h int) bool { return t.usable(h) && t.draft.Ready(h) })
+		d.Destinations, left = append(d.Destinations, destinations...), append(left, more...)
+	}
+	left = market.Items(t.v.World, podsOf(left))
 	_, bought, unplaced := t.draft.Scheduler.Buy(left, t.draft.Limits.Clone())
 	d.Replacements = bought
 	return d, len(unplaced) == 0
@@ -138,4 +144,31 @@ func (t *trials) fillOne(host int, items []market.Item) (took []int, worth float
 		worth += t.appraisal.worth.Of(items[best].Class) * float64(n)
 	}
 	return took, worth
+}
+
+// inTurn parts the pods of a set by when they are moved. Where nodes are drained one after the other the scheduler puts the first that come
+// wherever there is room, whatever was planned to be there later: so they are planned there.
+func (t *trials) inTurn(hosts []int, items []market.Item) [][]market.Item {
+	if !t.staged {
+		return [][]market.Item{items}
+	}
+	of := t.draft.PodHosts(hosts)
+	by := make(map[int][]int, len(hosts))
+	for _, p := range podsOf(items) {
+		by[of[p]] = append(by[of[p]], p)
+	}
+	var out [][]market.Item
+	for _, h := range t.draft.Turns(hosts) {
+		out = append(out, market.Items(t.v.World, by[h]))
+	}
+	return out
+}
+
+func podsOf(items []market.Item) []int {
+	var out []int
+	for _, it := range items {
+		out = append(out, it.Pods...)
+	}
+	slices.Sort(out)
+	return out
 }

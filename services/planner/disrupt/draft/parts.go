@@ -78,8 +78,7 @@ func (dr *Draft) PodHosts(hosts []int) map[int]int {
 // each class: those on hosts that come first go to nodes that exist, the others to replacements, one after the other. Pods go to
 // replacements only once the scheduler finds no other place for them.
 func (dr *Draft) InTurn(d Decision) Decision {
-	hosts := slices.Clone(d.Hosts)
-	slices.SortFunc(hosts, func(a, b int) int { return cmp.Compare(dr.View.Hosts[a].Claim.ID, dr.View.Hosts[b].Claim.ID) })
+	hosts := dr.Turns(d.Hosts)
 	moves, turns := make(map[int]bool, len(d.Evicted)), make(map[*view.Class][]int)
 	for _, h := range hosts {
 		for _, p := range dr.Moving[h] {
@@ -111,4 +110,11 @@ func (dr *Draft) InTurn(d Decision) Decision {
 		}
 	}
 	return d
+}
+
+// Turns are hosts in the order in which they are drained where they are so one after the other: by the names of their claims.
+func (dr *Draft) Turns(hosts []int) []int {
+	out := slices.Clone(hosts)
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(dr.View.Hosts[a].Claim.ID, dr.View.Hosts[b].Claim.ID) })
+	return out
 }
