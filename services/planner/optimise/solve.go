@@ -161,7 +161,9 @@ func (s *solver) improve() {
 	if s.c.NumRows <= maxRows {
 		s.polish(r.Worth, budget/20)
 	}
-	s.settle(duals, budget)
+	if !s.c.Source.Tried {
+		s.settle(duals, budget)
+	}
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.

@@ -97,11 +97,12 @@ func (s *Scheduler) together(site *topology.Site, items []market.Item) bool {
 	return true
 }
 
-// Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off.
+// Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off. It is for trying what nodes that are removed
+// would be replaced by.
 func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	own, proof := s.limits, s.proof
-	s.limits, s.buyer.Rough = lim, s.Rough
-	defer func() { s.limits, s.proof, s.buyer.Rough = own, proof, false }()
+	s.limits, s.buyer.Rough, s.buyer.Tried = lim, s.Rough, true
+	defer func() { s.limits, s.proof, s.buyer.Rough, s.buyer.Tried = own, proof, false, false }()
 	return s.Assign(items, func(int) bool { return false })
 }
 

@@ -18,6 +18,8 @@ type Problem struct {
 	GapTarget float64
 	// BoundOnly ends the search once the bound is proven; the packing is then what the greedy search made of it.
 	BoundOnly bool
+	// Tried says that the packing is one of many that are tried: what takes longest for the last per cent is left out.
+	Tried bool
 	// Worth asks for Solution.Worth, and for nothing else but the bound.
 	Worth bool
 	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds, and does

@@ -21,6 +21,8 @@ type Buyer struct {
 	Stop func() bool
 	// Rough buys greedily, with no more search: what is bought costs some per cent more, and takes a fraction of the time.
 	Rough bool
+	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its time.
+	Tried bool
 }
 
 // NewBuyer buys from a market under the rules about other pods; units are what reservations have left.

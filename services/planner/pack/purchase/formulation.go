@@ -54,6 +54,7 @@ func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	}
 	p.group()
 	p.Work, p.GapTarget = effort(&m.World.Policy)
+	p.Tried = by.Tried
 	if by.Rough {
 		p.Work = -1
 	}
