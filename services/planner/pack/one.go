@@ -97,8 +97,7 @@ func (s *Scheduler) together(site *topology.Site, items []market.Item) bool {
 	return true
 }
 
-// Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off. It is for trying what nodes that are removed
-// would be replaced by.
+// Buy tries what pods would be given if they were bought for, within limits, which it takes the claims off.
 func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	own, proof := s.limits, s.proof
 	s.limits, s.buyer.Rough, s.buyer.Tried = lim, s.Rough, true
