@@ -20,7 +20,7 @@ const (
 )
 
 // settler looks through all plans that cost little more than a bound. Pods are worth y, which is at most what a node costs for those on it; the
-// difference is a node's loss, and a plan's losses are what it costs beyond the bound. So whoever looks for a plan that costs so much at
+// difference is a node's loss, and a plan's losses are what it costs beyond the bound. So a search for a plan that costs so much at
 // most need not look at nodes that lose more than is left of that. Each node is full as far as pods are left: had it room for one, that
 // could be taken off another.
 type settler struct {
