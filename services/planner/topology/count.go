@@ -25,8 +25,8 @@ type epochs struct{ forms, hosts int32 }
 // count is the state of a counter.
 type count struct {
 	domains map[int32]pair
-	// anywhere are pods that may be in any domain; total all pods.
-	anywhere, total int32
+	// anywhere are pods that may be in any domain; total all pods but outside, which are or may be on nodes without the key.
+	anywhere, total, outside int32
 	// levels says how many domains surely have how many pods, for more than none; least is the lowest such number, and
 	// occupied how many domains that are altogether. Only spread asks for them.
 	levels          []int32
@@ -186,6 +186,9 @@ func (dc *domainCounts) addTo(x int32, s *Site, n int32, there bool) {
 		sure = sure && (p == passSure || spec.Key == podrules.Hostname)
 	}
 	d := dc.nodes.at(s, spec.Key)
+	if d == absent || d == open && dc.nodes.forms[s.form].lacks[spec.Key] {
+		ct.outside += n
+	}
 	if d == absent {
 		return
 	}
@@ -347,12 +350,13 @@ func (dc *domainCounts) mostAround(counter int32, s *Site) int32 {
 }
 
 // affinityHolds says whether required affinity holds, or the rule that does not. The first of its kind may go anywhere; and
-// where it is open whether it is the first, to where the others are if there are any.
+// where it is open whether it is the first, to where the others are if there are any: by all keys, if there are several.
 func (dc *domainCounts) affinityHolds(x *podrules.ClassRules, s *Site) (rule int, ok bool) {
 	unmet, first, joins := -1, x.SelfAffine, x.SelfAffine
 	for i, a := range x.Affinity {
 		ct := &dc.counts[a.Counter]
 		first = first && ct.total == 0
+		joins = joins && (ct.outside == 0 || len(x.Affinity) == 1)
 		d := dc.nodes.at(s, dc.nodes.r.Counters[a.Counter].Key)
 		switch {
 		case d == unasked:

@@ -35,28 +35,19 @@ func spreadReason(t *Tally, rule *podrules.SpreadRule, s *Site) model.Reason {
 
 func affinityReason(t *Tally, x *podrules.ClassRules, i int, s *Site) model.Reason {
 	a := x.Affinity[i]
-	key := t.nodes.r.Counters[a.Counter].Key
+	key, selected := t.nodes.r.Counters[a.Counter].Key, selectorText(a.Spec.Selector)
 	name := t.nodes.r.TopologyKeys[key]
-	if t.nodes.at(s, key) == absent {
-		return model.Reason{
-			Code:    model.CodePodAffinity,
-			Message: fmt.Sprintf("the required pod affinity needs the label %s, which %s does not have", name, s.name),
-			Remedy:  fmt.Sprintf("label the nodes with %s, or use another topologyKey", name),
-		}
+	message := fmt.Sprintf("the required pod affinity asks for a pod with %s, and %s has none", selected, where(t, key, s))
+	remedy := fmt.Sprintf("free capacity where such pods run, or change the required affinity on %s", name)
+	switch {
+	case t.nodes.at(s, key) == absent:
+		message = fmt.Sprintf("the required pod affinity needs the label %s, which %s does not have", name, s.name)
+		remedy = fmt.Sprintf("label the nodes with %s, or use another topologyKey", name)
+	case t.domains.counts[a.Counter].total == 0:
+		message = fmt.Sprintf("the required pod affinity asks for a pod with %s in the same %s, and no such pod runs", selected, name)
+		remedy = "start a pod that the affinity selects, or change the affinity"
 	}
-	if t.domains.counts[a.Counter].total == 0 {
-		return model.Reason{
-			Code:    model.CodePodAffinity,
-			Message: fmt.Sprintf("the required pod affinity asks for a pod with %s in the same %s, and no such pod runs", selectorText(a.Spec.Selector), name),
-			Remedy:  "start a pod that the affinity selects, or change the affinity",
-		}
-	}
-	return model.Reason{
-		Code: model.CodePodAffinity,
-		Message: fmt.Sprintf("the required pod affinity asks for a pod with %s, and %s has none",
-			selectorText(a.Spec.Selector), where(t, key, s)),
-		Remedy: fmt.Sprintf("free capacity where such pods run, or change the required affinity on %s", name),
-	}
+	return model.Reason{Code: model.CodePodAffinity, Message: message, Remedy: remedy}
 }
 
 func antiReason(t *Tally, a podrules.AntiRule, s *Site) model.Reason {

@@ -56,8 +56,8 @@ type form struct {
 	shapes  []int32
 	domains []int32
 	maybe   [][]int32
-	// unbounded are the keys on which it may become anything.
-	unbounded []bool
+	// unbounded are the keys on which it may become anything, lacks those that it may not have where it is open.
+	unbounded, lacks []bool
 	// nodes is how many hosts and claims have it; offered says that more can be bought.
 	nodes   int32
 	offered bool
@@ -175,7 +175,7 @@ func (a *nodeForms) formOf(ids []int32) int32 {
 // merge is what is sure of a node that may be one of some shapes.
 func (a *nodeForms) merge(ids []int32) form {
 	f := form{shapes: ids, domains: slices.Clone(a.shapes[ids[0]].domains)}
-	f.maybe, f.unbounded = make([][]int32, len(f.domains)), make([]bool, len(f.domains))
+	f.maybe, f.unbounded, f.lacks = make([][]int32, len(f.domains)), make([]bool, len(f.domains)), make([]bool, len(f.domains))
 	for k := range f.domains {
 		var all []int32
 		for _, id := range ids {
@@ -187,6 +187,8 @@ func (a *nodeForms) merge(ids []int32) form {
 				f.unbounded[k] = true
 			case d == open:
 				all = append(all, s.maybe[k]...)
+			case d == absent:
+				f.lacks[k] = true
 			}
 			if s.domains[k] != f.domains[k] {
 				f.domains[k] = open

@@ -71,6 +71,26 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 				return s
 			}, func(s *scene) { s.send("club-1", "r-1a") }, "placement of pod shop/club-1",
 		},
+		"affinity: by two labels, one of which the node of the others lacks": {
+			func() *scene {
+				s := newScene(three...)
+				s.node("r-1a-2", "r-1a")
+				s.class("club", near(zone, "club"))
+				c := s.classNamed("club")
+				byRack := c.PodAffinity[0]
+				byRack.TopologyKey = "rack"
+				c.PodAffinity = append(c.PodAffinity, byRack)
+				for _, n := range []model.NodeName{"r-1a", "r-1a-2"} {
+					s.nodeNamed(n).Labels = append(s.nodeNamed(n).Labels, model.Label{Key: "rack", Value: "r1"})
+				}
+				s.running("club-0", "club", "r-1a")
+				s.place("club-1", "club", "r-1a-2")
+				return s
+			}, func(s *scene) {
+				n := s.nodeNamed("r-1a")
+				n.Labels = n.Labels[:len(n.Labels)-1]
+			}, "are not surely there",
+		},
 		"affinity: two claims whose zone is open": {
 			func() *scene {
 				s := newScene()

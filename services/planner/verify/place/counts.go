@@ -17,8 +17,9 @@ type counts struct {
 	key string
 	// most and least are by domain; least[d] is at most most[d].
 	most, least map[string]int
-	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain.
-	anywhere, all int
+	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain, and outside those that
+	// may be in none.
+	anywhere, all, outside int
 	// on are the pods on each place that is not decided: those are in one domain with whatever else is on it.
 	on map[*Place]int
 	// lone says that no two places share a domain: one that may be there or not has the pods of its place if it is there.
@@ -56,6 +57,9 @@ func (c *counts) add(p *Place, n int) {
 
 // addPossible counts pods that may be in a domain, or not.
 func (c *counts) addPossible(d domain, n int) {
+	if d.absent {
+		c.outside += n
+	}
 	if !d.possible() || n == 0 {
 		return
 	}

@@ -359,7 +359,7 @@ func (a *affinity) refuses(at *Place) string {
 			return fmt.Sprintf("it must be near other pods by %s, a label that the node may not have", t.TopologyKey)
 		}
 		here := a.counts[i].near(at)
-		near, joins = near && here, joins && (here || a.counts[i].nowhereElse(at))
+		near, joins = near && here, joins && a.whole(i) && (here || a.counts[i].nowhereElse(at))
 		all += a.counts[i].all
 	}
 	switch {
@@ -372,6 +372,12 @@ func (a *affinity) refuses(at *Place) string {
 	default:
 		return fmt.Sprintf("it must be near other pods by %s: the %d that there are, are not surely there", a.terms[0].TopologyKey, a.counts[0].all)
 	}
+}
+
+// whole says whether no pod that is in a domain by another label may be in none by that of a term: it would not be the first then,
+// with none around by this one.
+func (a *affinity) whole(term int) bool {
+	return a.counts[term].outside == 0 || !slices.ContainsFunc(a.counts, func(c *counts) bool { return c != a.counts[term] })
 }
 
 func (a antiAffinity) refuses(class *model.PodClass, at *Place) string {

@@ -89,6 +89,10 @@ func (p *Place) where(daemon *nodeRules, c *counts) domain {
 	d := c.where(p)
 	d.values = slices.DeleteFunc(slices.Clone(d.values), func(v string) bool { return !slices.Contains(on.values, v) && !on.unlisted })
 	d.unlisted = d.unlisted && on.unlisted
+	d.absent = d.absent && slices.ContainsFunc(p.kind.variants, func(v *Variant) bool {
+		_, _, present := v.Values(c.key)
+		return !present && daemon.start(p.kind.taints, v) != never
+	})
 	return d
 }
 
