@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -83,11 +84,11 @@ const mostPasses = 2000
 // their replacements come up as their first offering, pods land where the plan sends them, and the next plan knows what
 // was moved when. Each plan is checked. Where nodes have drifted only those and empty ones go, as in the published run.
 func RunDisrupt(c *workload.Catalog, w *workload.Workload) (Result, error) {
-	return runDisrupt(c, w, 0)
+	return runDisrupt(c, w, Job{})
 }
 
-// runDisrupt stops after a number of rounds; 0 goes on to the end.
-func runDisrupt(c *workload.Catalog, w *workload.Workload, rounds int) (Result, error) {
+// runDisrupt takes from a job when to stop and what an eviction weighs.
+func runDisrupt(c *workload.Catalog, w *workload.Workload, j Job) (Result, error) {
 	x, err := workload.New(c, w)
 	if err != nil {
 		return Result{}, err
@@ -99,6 +100,13 @@ func runDisrupt(c *workload.Catalog, w *workload.Workload, rounds int) (Result, 
 	g := &Given{MethodCPUMs: map[string]float64{}, MethodPasses: map[string]int{}, MethodActions: map[string]int{}, Steps: []Step{}}
 	r.Given = g
 	s := newStage(x)
+	if w.Kept > 0 {
+		if s, err = scaledDown(x); err != nil {
+			return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
+		}
+		r.ExistingNodes = len(s.nodes)
+	}
+	x.Input.Policy.EvictionPrice = j.EvictionPrice
 	g.NodesBefore, g.CostBefore = s.bill()
 	for _, pods := range s.pods {
 		g.Pods += len(pods)
@@ -106,9 +114,7 @@ func runDisrupt(c *workload.Catalog, w *workload.Workload, rounds int) (Result, 
 	if r.Setup, err = measure(s.begin); err != nil {
 		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
 	}
-	if rounds == 0 {
-		rounds = mostPasses
-	}
+	rounds := cmp.Or(j.Rounds, mostPasses)
 	for !g.Finished && g.Passes < rounds {
 		if err := s.round(&r); err != nil {
 			return Result{}, fmt.Errorf("workload %s: round %d: %w", w.Name, g.Passes, err)
@@ -166,7 +172,7 @@ func (s *stage) round(r *Result) error {
 	}
 	s.mark(&p)
 	g.Actions, g.PodMoves = g.Actions+round.Actions, g.PodMoves+round.Moves
-	g.Finished = round.Actions == 0 && round.ResumeAfter == ""
+	g.Finished = round.Actions == 0 && round.ResumeAfter == "" && !s.now.Before(s.settled)
 	round.AtMoves, round.Due = g.PodMoves, s.due()
 	round.NodesAfter, round.CostAfter = s.bill()
 	g.Rounds = append(g.Rounds, round)
@@ -204,7 +210,7 @@ func (p *Phase) add(q Phase) {
 // boundOfFresh is what all the pods would cost at least, if none of them ran anywhere yet. It is no part of the figures.
 func boundOfFresh(x *workload.World, r *Result) error {
 	in := x.Input
-	in.Kinds = []model.DecisionKind{model.KindProvision}
+	in.Policy, in.Kinds = bare(), []model.DecisionKind{model.KindProvision}
 	in.Snapshot.Nodes, in.Snapshot.Claims = nil, nil
 	in.Snapshot.Pods = slices.Clone(in.Snapshot.Pods)
 	for i := range in.Snapshot.Pods {

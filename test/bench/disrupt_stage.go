@@ -27,23 +27,28 @@ type stage struct {
 	news model.Delta
 	// price is what all claims cost.
 	price int64
+	// settled is from when on no pod that has not moved weighs more for having just started.
+	settled time.Time
+	// every is how long after a plan the next one is made.
+	every time.Duration
 }
 
-// afterPlan is when a plan is carried out, betweenPlans when the next one is made.
+// afterPlan is when a plan is carried out, betweenPlans when the next one is made; betweenDrains where pods take their time to go and
+// to come back.
 const (
-	afterPlan    = time.Second
-	betweenPlans = 2 * time.Second
+	afterPlan     = time.Second
+	betweenPlans  = 2 * time.Second
+	betweenDrains = 6 * time.Second
 )
 
 // newStage makes a world a cluster that has been as it is for half a day.
 func newStage(x *workload.World) *stage {
 	s := &stage{
 		x: x, now: workload.Now(), nodes: map[model.NodeName]*model.Node{}, claims: map[model.ClaimID]*model.Claim{},
-		pods: map[model.NodeName][]model.Pod{}, moves: map[model.PodID]int{},
+		pods: map[model.NodeName][]model.Pod{}, moves: map[model.PodID]int{}, every: betweenPlans,
 	}
 	x.Input.Policy, x.Input.Kinds = bare(), []model.DecisionKind{model.KindDisrupt}
 	snap := &x.Input.Snapshot
-	since := workload.Now().Add(-12 * time.Hour)
 	drifted := false
 	for i := range snap.Claims {
 		c := &snap.Claims[i]
@@ -60,15 +65,22 @@ func newStage(x *workload.World) *stage {
 	for i := range snap.Nodes {
 		s.nodes[snap.Nodes[i].Name] = &snap.Nodes[i]
 	}
-	for i := range snap.Pods {
-		p := &snap.Pods[i]
+	s.bind(workload.Now().Add(-12 * time.Hour))
+	return s
+}
+
+// bind says since when all pods run that have a node.
+func (s *stage) bind(since time.Time) {
+	clear(s.pods)
+	s.settled = since.Add(model.SettledAfter)
+	for i := range s.x.Input.Snapshot.Pods {
+		p := &s.x.Input.Snapshot.Pods[i]
 		if p.Node == "" {
 			continue
 		}
 		p.CreateTime, p.BindTime = since, since
 		s.pods[p.Node] = append(s.pods[p.Node], *p)
 	}
-	return s
 }
 
 func image(x *workload.World, t model.TypeName) string { return "ami-" + x.Types[string(t)].Arch }
@@ -109,7 +121,7 @@ func (s *stage) check(p model.Plan) error {
 
 // advance lets time pass until the next plan, and writes down what it is to hear.
 func (s *stage) advance(resume model.ClaimID) {
-	s.now, s.resume = s.now.Add(betweenPlans), resume
+	s.now, s.resume = s.now.Add(s.every), resume
 	up := &s.news.Upserted
 	up.ObserveTime = s.now
 	names := make(map[model.NodeName]bool)

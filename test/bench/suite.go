@@ -24,6 +24,8 @@ type Job struct {
 	Mode string
 	// Rounds ends mode Disrupt after so many plans; 0 goes on until nothing more comes.
 	Rounds int
+	// EvictionPrice is what an eviction weighs in mode Disrupt, micro-dollars; nil is model.DefaultEvictionPrice.
+	EvictionPrice *int64
 }
 
 // Name is what the job is called where the workload's name does not tell enough.
@@ -75,7 +77,7 @@ func Measure(j Job) (Result, error) {
 	}
 	run := Run
 	if j.Mode == Disrupt {
-		run = func(c *workload.Catalog, w *workload.Workload) (Result, error) { return runDisrupt(c, w, j.Rounds) }
+		run = func(c *workload.Catalog, w *workload.Workload) (Result, error) { return runDisrupt(c, w, j) }
 	}
 	r, err := run(c, w)
 	if err != nil {

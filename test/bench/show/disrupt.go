@@ -10,15 +10,7 @@ import (
 // Disrupt writes what disruption came to: a line for each workload, each plan of them, and what was asked.
 func Disrupt(w io.Writer, r bench.Report) error {
 	p := &page{}
-	var rows [][]any
-	for i := range r.Lines {
-		l := &r.Lines[i]
-		if g := l.Result.Given; g != nil {
-			rows = append(rows, givenRow(l, g))
-		}
-	}
-	p.table(columns("<WORKLOAD", "NODES", "AFTER", "$/HOUR", "AFTER", "BOUND", "GAP", "PLANS", "ACTIONS", "POD MOVES", "MOST", "CPU s", "SET-UP s",
-		"PEAK MiB", "<FINISHED"), rows)
+	p.given(r.Lines)
 	for i := range r.Lines {
 		if g := r.Lines[i].Result.Given; g != nil {
 			p.rounds(&r.Lines[i], g)
@@ -36,6 +28,18 @@ func Disrupt(w io.Writer, r bench.Report) error {
 			"DUE are nodes that are empty or drifted and stay",
 	})
 	return p.writeTo(w)
+}
+
+// given is a line for each workload.
+func (p *page) given(lines []bench.Line) {
+	var rows [][]any
+	for i := range lines {
+		if g := lines[i].Result.Given; g != nil {
+			rows = append(rows, givenRow(&lines[i], g))
+		}
+	}
+	p.table(columns("<WORKLOAD", "NODES", "AFTER", "$/HOUR", "AFTER", "BOUND", "GAP", "PLANS", "ACTIONS", "POD MOVES", "MOST", "CPU s", "SET-UP s",
+		"PEAK MiB", "<FINISHED"), rows)
 }
 
 func givenRow(l *bench.Line, g *bench.Given) []any {

@@ -11,11 +11,31 @@ import (
 
 // Drawn writes the table of workloads that were drawn, and how far their costs are from their bounds.
 func Drawn(w io.Writer, r bench.Report) error {
-	if err := Suite(w, r); err != nil {
+	table := Suite
+	if len(r.Lines) > 0 && r.Lines[0].Mode == bench.Disrupt {
+		table = scaleDowns
+	}
+	if err := table(w, r); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", overBounds(r.Lines))
 	return err
+}
+
+// scaleDowns writes a line for each, without its plans.
+func scaleDowns(w io.Writer, r bench.Report) error {
+	p := &page{}
+	p.given(r.Lines)
+	moves, pods := 0, 0
+	for i := range r.Lines {
+		if g := r.Lines[i].Result.Given; g != nil {
+			moves, pods = moves+g.PodMoves, pods+g.Pods
+		}
+	}
+	p.notes([]string{
+		fmt.Sprintf("%d of %s were moved; BOUND is what those that are left cost at least on new nodes", moves, count(pods, "pod")),
+	})
+	return p.writeTo(w)
 }
 
 // overBounds is the median and the worst of cost over bound. Workloads that leave pods pending, or have no bound, don't count.
@@ -36,8 +56,12 @@ func overBounds(all []bench.Line) string {
 	slices.SortStableFunc(lines, func(a, b bench.Line) int { return cmp.Compare(over(&a), over(&b)) })
 	worst := &lines[len(lines)-1]
 	median := (over(&lines[(len(lines)-1)/2]) + over(&lines[len(lines)/2])) / 2
-	return fmt.Sprintf("COST OVER BOUND  of %s: median %.2f%%, worst %.2f%% (%s)%s\n  once more: bench -workload %s -runs 1",
-		count(len(lines), "workload"), median, over(worst), worst.Name(), left, worst.Name())
+	mode := ""
+	if worst.Mode == bench.Disrupt {
+		mode = "-mode disrupt "
+	}
+	return fmt.Sprintf("COST OVER BOUND  of %s: median %.2f%%, worst %.2f%% (%s)%s\n  once more: bench %s-workload %s -runs 1",
+		count(len(lines), "workload"), median, over(worst), worst.Name(), left, mode, worst.Name())
 }
 
 // over is how far the cost is over the bound, in per cent.

@@ -51,6 +51,9 @@ func (w *Workload) check() error {
 			return fmt.Errorf("shapes[%d]: %w", i, err)
 		}
 	}
+	if w.Kept < 0 || w.Kept > 100 || w.Kept > 0 && len(w.Nodes) > 0 {
+		return fmt.Errorf("kept: %d, want 0 to 100 per cent, and none where there are nodes", w.Kept)
+	}
 	if err := w.checkCounts(w.Pending); err != nil {
 		return fmt.Errorf("pending: %w", err)
 	}

@@ -39,6 +39,33 @@ func anything(c *Catalog, seed int) *Workload {
 	return w
 }
 
+// Shrinking is the name of the scale-down that a seed draws. Seeds are from 1 on.
+func Shrinking(seed int) string { return "shrink-" + strconv.Itoa(seed) }
+
+// shrinking is a load that has come and is scaled down at once, to 30 to 60 %: 12 to 36 apps of 20 to 60 pods each, a quarter of
+// them spread over zones, on types of up to 8 or 32 CPUs, spot or on-demand, under the usual budget.
+func shrinking(seed int) *Workload {
+	r := newRandom(uint64(seed))
+	p := poolOf("narrow")
+	p.Requirements = []Requirement{
+		in(labels.OS, "linux"), in(labels.Arch, "amd64"), in(labels.CapacityType, []string{"on-demand", "spot"}[r.below(2)]),
+		in(awsLabel+"instance-category", "c", "m", "r"),
+		{awsLabel + "instance-generation", "Gt", []string{"4"}},
+		{awsLabel + "instance-cpu", "Lt", []string{[]string{"9", "33"}[r.below(2)]}},
+	}
+	w := &Workload{Seed: uint64(seed), Pools: []Pool{p}, Kept: 30 + r.below(31)}
+	for i := range 12 + r.below(25) {
+		cpu := []int64{100, 200, 250, 400, 500, 750, 1000, 1500}[r.below(8)]
+		s := Shape{CPU: cpu, Memory: cpu * []int64{1, 2, 4, 6, 8}[r.below(5)] * 1024 / 1000, Labels: map[string]string{"app": "d" + strconv.Itoa(i)}}
+		if r.below(4) == 0 {
+			s.Spread = []Spread{{labels.Zone, 1, s.Labels}}
+		}
+		w.Shapes, w.Pending = append(w.Shapes, s), append(w.Pending, Count{i, 20 + r.below(41)})
+	}
+	w.Note = fmt.Sprintf("scaled down to %d %%, drawn by seed %d", w.Kept, seed)
+	return w
+}
+
 // tie ties four apps in ten to where their own pods are.
 func tie(r *random, s *Shape) {
 	switch at := r.float(); {

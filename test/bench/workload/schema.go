@@ -53,7 +53,10 @@ type Workload struct {
 	Shapes []Shape `json:"shapes"`
 	// Pending are expanded in this order.
 	Pending []Count `json:"pending,omitempty"`
-	Nodes   []Node  `json:"nodes,omitempty"`
+	// Kept is for mode disrupt, per cent: nodes are bought for the pending pods, and so many of each shape still run when disruption
+	// begins; 0 leaves pending pods alone.
+	Kept  int    `json:"kept,omitempty"`
+	Nodes []Node `json:"nodes,omitempty"`
 }
 
 // Pool is a node pool.

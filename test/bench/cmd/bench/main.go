@@ -50,6 +50,7 @@ type options struct {
 	write     string
 	rounds    int
 	curve     string
+	eviction  *int64
 	output    string
 	draw      int
 	seed      int
@@ -72,7 +73,15 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.write, "write", "", "write the built-in catalogue and workloads into a `directory`, and measure nothing")
 	f.IntVar(&o.rounds, "rounds", 0, "with -mode disrupt: stop after `N` plans; 0 goes on until no more nodes go")
 	f.StringVar(&o.curve, "curve", "", "with -mode disrupt: draw cost over moves and over CPU time into a `file` (SVG)")
-	f.IntVar(&o.draw, "draw", 0, "measure `N` workloads that are drawn, not chosen, and say the median and the worst of cost over bound")
+	f.Func("eviction-price", "with -mode disrupt: what an eviction weighs, `micro-dollars`; the planner's default, 1000, if not given", func(s string) error {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < 0 {
+			return errors.New("want a number of micro-dollars, 0 or more")
+		}
+		o.eviction = &n
+		return nil
+	})
+	f.IntVar(&o.draw, "draw", 0, "measure `N` workloads that are drawn, not chosen, and say the median and the worst of cost over bound; with -mode disrupt scale-downs")
 	f.IntVar(&o.seed, "seed", 1, "with -draw: the first workload's `seed`; the others have the next ones")
 	f.StringVar(&o.output, "o", "table", "how to print: table or json")
 	return f
@@ -116,12 +125,12 @@ func (o *options) check() error {
 		return fmt.Errorf("-types %d: want a number of types, or 0 for all", o.types)
 	case o.rounds < 0:
 		return fmt.Errorf("-rounds %d: want a number of plans, or 0 for all", o.rounds)
-	case o.mode != bench.Disrupt && (o.rounds > 0 || o.curve != ""):
-		return errors.New("-rounds and -curve are for -mode disrupt")
+	case o.mode != bench.Disrupt && (o.rounds > 0 || o.curve != "" || o.eviction != nil):
+		return errors.New("-rounds, -curve and -eviction-price are for -mode disrupt")
 	case o.draw < 0 || o.seed < 1:
 		return fmt.Errorf("-draw %d -seed %d: want a number of workloads, and a seed of 1 or more", o.draw, o.seed)
-	case o.draw > 0 && (len(o.workloads) > 0 || o.files != "" || o.mode != bench.Schedule):
-		return errors.New("-draw is for mode schedule, without -workload and -files")
+	case o.draw > 0 && (len(o.workloads) > 0 || o.files != ""):
+		return errors.New("-draw, -workload and -files name workloads: give one of them")
 	case o.files != "" && o.catalog != "":
 		return errors.New("-files and -catalog both name a catalogue: give one of them")
 	case len(o.workloads) == 0 && o.draw == 0 && (o.catalog != "" || o.types > 0):
@@ -156,10 +165,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case o.output == "json":
 		err = printJSON(stdout, report)
-	case o.mode == bench.Disrupt:
-		err = show.Disrupt(stdout, report)
 	case o.draw > 0:
 		err = show.Drawn(stdout, report)
+	case o.mode == bench.Disrupt:
+		err = show.Disrupt(stdout, report)
 	default:
 		err = show.Suite(stdout, report)
 	}
@@ -172,7 +181,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // rows are the named or drawn workloads, or all of the suite.
 func (o *options) rows() ([]bench.Row, error) {
 	for i := range o.draw {
-		o.workloads = append(o.workloads, workload.Drawn(o.seed+i))
+		drawn := workload.Drawn
+		if o.mode == bench.Disrupt {
+			drawn = workload.Shrinking
+		}
+		o.workloads = append(o.workloads, drawn(o.seed+i))
 	}
 	list := bench.Rows
 	if o.mode == bench.Disrupt {
@@ -195,7 +208,7 @@ func (o *options) rows() ([]bench.Row, error) {
 		} else if o.files != "" && !known {
 			job.Catalog = filepath.Join(o.files, "catalog.json")
 		}
-		job.Types, job.Mode, job.Rounds = o.types, o.mode, cmp.Or(o.rounds, job.Rounds)
+		job.Types, job.Mode, job.Rounds, job.EvictionPrice = o.types, o.mode, cmp.Or(o.rounds, job.Rounds), o.eviction
 		out = append(out, bench.Row{Job: job})
 	}
 	return out, nil
@@ -218,6 +231,9 @@ func (o *options) fresh(ctx context.Context, j bench.Job) (bench.Result, error) 
 	c := exec.CommandContext(ctx, program, "-in-process", "-runs", "1", "-o", "json",
 		"-catalog", j.Catalog, "-workload", j.Workload, "-types", strconv.Itoa(j.Types), "-mode", cmp.Or(j.Mode, bench.Schedule),
 		"-rounds", strconv.Itoa(j.Rounds))
+	if j.EvictionPrice != nil {
+		c.Args = append(c.Args, "-eviction-price", strconv.FormatInt(*j.EvictionPrice, 10))
+	}
 	c.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(o.threads))
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said

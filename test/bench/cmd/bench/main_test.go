@@ -94,6 +94,30 @@ func TestBenchOfDisruption(t *testing.T) {
 	}
 }
 
+func TestScaleDownsCostMoreWhereEvictionsWeighMore(t *testing.T) {
+	t.Parallel()
+	args := []string{"-mode", "disrupt", "-runs", "1", "-draw", "1", "-seed", "8"}
+	table, data := invoke(t, args...), invoke(t, append(args, "-o", "json", "-eviction-price", "20000")...)
+	if table.err != nil || !strings.Contains(table.out, "once more: bench -mode disrupt -workload shrink-8 -runs 1") {
+		t.Errorf("%v, printed %s", table.err, table.out)
+	}
+	var dear, usual bench.Result
+	if err := json.Unmarshal([]byte(data.out), &dear); err != nil {
+		t.Fatalf("%v, %v: %s", data.err, err, data.out)
+	}
+	usually := invoke(t, append(args, "-o", "json")...)
+	if err := json.Unmarshal([]byte(usually.out), &usual); err != nil || usual.Given == nil || dear.Given == nil {
+		t.Fatalf("%v, %v: %s", usually.err, err, usually.out)
+	}
+	if usual.LowerBound <= 0 || usual.CostAfter < usual.LowerBound || usual.CostAfter >= dear.CostAfter || usual.PodMoves <= dear.PodMoves {
+		t.Errorf("$%.3f after %d moves, at least $%.3f are needed; where an eviction weighs twenty times as much $%.3f after %d",
+			usual.CostAfter, usual.PodMoves, usual.LowerBound, dear.CostAfter, dear.PodMoves)
+	}
+	if usual.Pods == 0 || usual.Pods >= usual.PendingPods || usual.MostMoves != 1 || !usual.Finished {
+		t.Errorf("%d pods of %d are left, one was moved %d times; finished: %v", usual.Pods, usual.PendingPods, usual.MostMoves, usual.Finished)
+	}
+}
+
 func TestBenchTakesWorkloadsOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,6 +154,8 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	}{
 		"a mode that is unknown":   {[]string{"--mode", "sleep"}, `-mode: "sleep" is not known`},
 		"no runs":                  {[]string{"--runs", "0"}, "-runs 0: want 1 or more"},
+		"a price of less than 0":   {[]string{"-mode", "disrupt", "-eviction-price", "-1"}, "0 or more"},
+		"a price for nothing":      {[]string{"-eviction-price", "1"}, "-eviction-price are for -mode disrupt"},
 		"no threads":               {[]string{"--threads", "0"}, "-threads 0: want 1 or more"},
 		"two catalogues":           {[]string{"--files", "x", "--catalog", "y"}, "both name a catalogue"},
 		"a catalogue for nothing":  {[]string{"-catalog", tinyCatalog}, "add -workload"},
