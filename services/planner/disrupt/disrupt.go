@@ -77,7 +77,7 @@ func Run(in Params) Result {
 	return Result{
 		Decisions: dr.Decisions, Verdicts: dr.Verdicts, Waste: appraisal.Waste, Summary: found.Summary,
 		Deferred: deferred, DeferredKnown: found.Known, DeletionCosts: shrink.Costs(dr, deferred, appraisal.Worth),
-		ReconsiderTime: rules.Earliest(reconsider(dr), driftChange),
+		ReconsiderTime: rules.Earliest(reconsider(dr), driftChange, found.Settled),
 	}
 }
 

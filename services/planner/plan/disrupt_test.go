@@ -191,6 +191,25 @@ func TestDestinationsStay(t *testing.T) {
 	}
 }
 
+func TestANodeThatWaitsForYoungPodsIsLookedAtOnceTheyHaveSettled(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n", "m5.xlarge", "inflate", 1)
+	price := int64(10000)
+	w.Policy.EvictionPrice, w.Snapshot.Pods[0].BindTime = &price, now().Add(-4*time.Second)
+	p := w.decide(t)
+	if got := verdict(t, p, "n"); got.Code != model.CodePayback {
+		t.Errorf("%v; want it kept by its eviction, as its pod has just started", got)
+	}
+	if want := now().Add(model.SettledAfter - 4*time.Second); !p.ReconsiderTime.Equal(want) {
+		t.Errorf("reconsider at %s, want %s", p.ReconsiderTime, want)
+	}
+	w.Snapshot.Pods[0].BindTime = now().Add(-model.SettledAfter)
+	if p := w.decide(t); len(p.Disruptions) != 1 || !p.ReconsiderTime.IsZero() {
+		t.Errorf("%d disruptions, reconsider at %s; want one, and never", len(p.Disruptions), p.ReconsiderTime)
+	}
+}
+
 func TestPodsWaitForANodeThatIsStarting(t *testing.T) {
 	w := newWorld()
 	w.inflate()

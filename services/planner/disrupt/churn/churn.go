@@ -40,8 +40,11 @@ func Hardness(p view.Pod) float64 {
 	return min(max(1+float64(p.DeletionCost)/(1<<27)+float64(p.Class.Priority)/(1<<25), 0), 10)
 }
 
-// of is what it costs to evict a pod, micro-dollars.
-func (c *Prices) of(pod int) int64 {
+// of is what it costs to evict a pod once it has settled, micro-dollars.
+func (c *Prices) of(pod int) int64 { return int64(math.Round(c.price * Hardness(c.v.Pods[pod]))) }
+
+// now is what it costs to evict a pod now, micro-dollars.
+func (c *Prices) now(pod int) int64 {
 	p := c.v.Pods[pod]
 	return int64(math.Round(c.price * Hardness(p) * c.freshness(p.BindTime)))
 }
@@ -57,11 +60,26 @@ func (c *Prices) freshness(bound time.Time) float64 {
 	return min(max(times*times, 1), model.JustStarted)
 }
 
-// Sum is what it costs to evict pods.
-func (c *Prices) Sum(pods []int) int64 {
-	var out int64
+// Sum is what it costs to evict pods once they have settled: what to remove is looked for at this price. What young pods keep
+// for now is not replaced by a part of it, which would be packed worse and let its pods rest.
+func (c *Prices) Sum(pods []int) int64 { return sum(pods, c.of) }
+
+// Now is what it costs to evict pods now: what a disruption must make up for.
+func (c *Prices) Now(pods []int) int64 { return sum(pods, c.now) }
+
+// Settled is when the last of some pods has settled.
+func (c *Prices) Settled(pods []int) (last time.Time) {
 	for _, p := range pods {
-		out += c.of(p)
+		if at := c.v.Pods[p].BindTime.Add(c.settled); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+func sum(pods []int, price func(int) int64) (out int64) {
+	for _, p := range pods {
+		out += price(p)
 	}
 	return out
 }

@@ -54,8 +54,14 @@ func TestEvictionsWeighWhatPodsSay(t *testing.T) {
 			p := podOf("web", "", tt.bound)
 			p.DeletionCost, p.Class.Priority = tt.cost, tt.priority
 			v.Pods = []view.Pod{p}
-			if got := NewPrices(v, 30*time.Minute).of(0); got != tt.want {
+			prices := NewPrices(v, 30*time.Minute)
+			if got := prices.Now([]int{0}); got != tt.want {
 				t.Errorf("%d, want %d", got, tt.want)
+			}
+			young := prices.Sum([]int{0})
+			v.Pods[0].BindTime = at(2 * time.Hour)
+			if want := prices.Now([]int{0}); young != want {
+				t.Errorf("%d once it has settled, want %d as if it had run for hours", young, want)
 			}
 		})
 	}

@@ -7,8 +7,10 @@ package consolidate
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -37,6 +39,8 @@ type Result struct {
 	// were looked for; else nothing is said of any.
 	Deferred []int
 	Known    bool
+	// Settled is when pods have settled that keep nodes for now; zero where there are none.
+	Settled time.Time
 }
 
 // Run removes nodes whose pods can run for less elsewhere.
@@ -121,7 +125,7 @@ func (c *consolidation) goOn() bool {
 	for _, h := range marked {
 		dr.Verdicts[h] = model.Reason{}
 	}
-	c.Deferred = nil
+	c.Deferred, c.Settled = nil, time.Time{}
 	return false
 }
 
@@ -148,6 +152,9 @@ func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+l.summary.Tried, l.summary.ResumeAfter
 	c.Known = c.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
 	left, within := dr.WithinBudgets(l.before)
+	for _, d := range dr.Since(l.before) {
+		within = within && (&judge{draft: dr, v: dr.View}).settled(&d).OK()
+	}
 	if within && !rough {
 		dr.NodeBudgets = left
 		return nil, false
@@ -172,7 +179,7 @@ func (c *consolidation) inSteps(going []int) {
 	}
 	first.staged = true
 	first.search(going)
-	c.Summary.Tried += first.summary.Tried
+	c.Summary.Tried, c.Settled = c.Summary.Tried+first.summary.Tried, first.settledAt
 	c.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
 }
 
@@ -235,6 +242,11 @@ type trials struct {
 	deferred []bool
 	// staged says that one set may be more than budgets let go at once: pods of many nodes fill new ones better than those of a few.
 	staged bool
+	// target says that all is looked for that is to go once pods have settled; young are those hosts, of others, that wait for it,
+	// and why: they are to go soon, and are no destinations; settledAt is when the first of them wait no more.
+	target    bool
+	young     map[int]model.Reason
+	settledAt time.Time
 	// receivers are hosts that may be destinations, by what was known at the start; what this plan decides later is asked
 	// of the draft. fixed are hosts that consolidation can't remove, whatever it finds: all but the candidates. Neither
 	// changes.
@@ -255,7 +267,7 @@ func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int, notKept []bool
 	t := &trials{
 		draft: dr, v: dr.View, appraisal: appraisal, judge: &judge{draft: dr, v: dr.View, balance: newBalance(dr)},
 		left: model.Or(dr.View.Policy.DisruptionTrials, 64+4*int64(len(open))), full: make([]int, len(dr.View.Classes)),
-		leaving: make([]bool, n), receivers: make([]bool, n), fixed: make([]bool, n),
+		young: make(map[int]model.Reason), leaving: make([]bool, n), receivers: make([]bool, n), fixed: make([]bool, n),
 	}
 	for h := range t.fixed {
 		t.fixed[h] = true
@@ -297,12 +309,15 @@ func mayReceive(dr *draft.Draft, host int) bool {
 
 // usable says whether pods may be sent to a host to save money.
 func (t *trials) usable(host int) bool {
-	return t.receivers[host] && !t.leaving[host] && (t.deferred == nil || !t.deferred[host])
+	return t.receivers[host] && !t.leaving[host] && (t.deferred == nil || !t.deferred[host]) && t.young[host].OK()
 }
 
 // mayGo says whether what this plan decided already still lets a node go.
 func (t *trials) mayGo(host int) model.Reason {
 	if r := t.draft.Taken(host); !r.OK() {
+		return r
+	}
+	if r := t.young[host]; !r.OK() {
 		return r
 	}
 	if r := nodeBudget(t.draft, host); !r.OK() {
@@ -382,8 +397,31 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	if why := t.draft.DependentsStay(parts...); !why.OK() {
 		return t.draft.About(parts[0].Hosts[0], why)
 	}
+	if why := t.settled(parts); !why.OK() {
+		return why
+	}
 	for i := range parts {
 		t.draft.Keep(parts[i])
 	}
 	return model.Reason{}
+}
+
+// settled says whether decisions that are worth it are so already now, or what is against the first that is not: its pods have just
+// started, and its hosts wait.
+func (t *trials) settled(parts []draft.Decision) (first model.Reason) {
+	for i := range parts {
+		if t.target {
+			return model.Reason{}
+		}
+		if why := t.judge.settled(&parts[i]); !why.OK() {
+			t.settledAt = rules.Earliest(t.settledAt, t.draft.Churn.Settled(parts[i].Evicted))
+			for _, h := range parts[i].Hosts {
+				t.young[h] = t.draft.About(h, why)
+			}
+			if first.OK() {
+				first = why
+			}
+		}
+	}
+	return first
 }

@@ -41,13 +41,8 @@ type judge struct {
 
 // approve says whether a decision is worth it, and fills in what it saves and why.
 func (j *judge) approve(d *draft.Decision) model.Reason {
-	price, weighed := j.draft.Price(d.Hosts)
-	var list, cost int64
-	for _, b := range d.Replacements {
-		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
-	}
-	saving, bar := min(price-list, weighed-cost), j.bar(d)
-	if saving < bar.least {
+	price, weighed, list, cost := j.prices(d)
+	if saving, bar := min(price-list, weighed-cost), j.bar(d); saving < bar.least {
 		return j.notWorth(d.Hosts[0], saving, j.draft.Churn.Sum(d.Evicted), bar)
 	}
 	if why := j.flexible(d); !why.OK() {
@@ -64,6 +59,25 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	return model.Reason{}
 }
 
+// settled says whether a decision that is worth it is so already now, while its pods may have just started.
+func (j *judge) settled(d *draft.Decision) model.Reason {
+	price, weighed, list, cost := j.prices(d)
+	evictions := j.draft.Churn.Now(d.Evicted)
+	if saving, bar := min(price-list, weighed-cost), j.barAt(d, evictions); saving < bar.least {
+		return j.notWorth(d.Hosts[0], saving, evictions, bar)
+	}
+	return model.Reason{}
+}
+
+// prices are what the hosts of a decision and its replacements cost, by the list and as they are weighed.
+func (j *judge) prices(d *draft.Decision) (price, weighed, list, cost int64) {
+	price, weighed = j.draft.Price(d.Hosts)
+	for _, b := range d.Replacements {
+		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
+	}
+	return price, weighed, list, cost
+}
+
 // flexible keeps nodes from being exchanged for some that are less flexible than their pool asks for. A policy of best effort is for
 // pods that need a node, and nothing needs this one.
 func (j *judge) flexible(d *draft.Decision) model.Reason {
@@ -78,8 +92,11 @@ func (j *judge) flexible(d *draft.Decision) model.Reason {
 	}
 }
 
-// bar is what a decision must save at least.
-func (j *judge) bar(d *draft.Decision) bar {
+// bar is what a decision must save at least, once its pods have settled.
+func (j *judge) bar(d *draft.Decision) bar { return j.barAt(d, j.draft.Churn.Sum(d.Evicted)) }
+
+// barAt is that where its evictions weigh so much.
+func (j *judge) barAt(d *draft.Decision, price int64) bar {
 	factor := float64(byDelete)
 	if len(d.Replacements) > 0 {
 		factor = byReplace
@@ -87,7 +104,6 @@ func (j *judge) bar(d *draft.Decision) bar {
 	if j.allSpot(d.Hosts) && slices.ContainsFunc(d.Replacements, maySpot) {
 		factor = bySpot
 	}
-	price := j.draft.Churn.Sum(d.Evicted)
 	out := bar{least: j.draft.Churn.Least(price, factor)}
 	if len(d.Replacements) > 0 && price > 0 {
 		_, weighed := j.draft.Price(d.Hosts)
@@ -116,12 +132,8 @@ func (j *judge) trim(d *draft.Decision) bool {
 	if len(d.Replacements) == 0 {
 		return true
 	}
-	price, weighed := j.draft.Price(d.Hosts)
+	price, weighed, list, cost := j.prices(d)
 	least := j.bar(d).least
-	var list, cost int64
-	for _, b := range d.Replacements {
-		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
-	}
 	for _, b := range d.Replacements {
 		most := purchase.PriceCeiling{
 			Weighed: part(weighed-least, b.Best().Price, cost), List: part(price-least, b.Best().Offering.Price, list),

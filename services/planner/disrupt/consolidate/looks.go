@@ -27,7 +27,7 @@ func (c *consolidation) look(notKept []bool, rough bool) look {
 	l := look{before: dr.Mark(), notKept: notKept}
 	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
 	all := newTrials(dr, c.appraisal, c.open, notKept)
-	all.resumeAfter, all.rough = c.resumeAfter, rough
+	all.resumeAfter, all.rough, all.target = c.resumeAfter, rough, true
 	all.search(c.open)
 	l.summary = all.summary
 	return l
@@ -67,7 +67,7 @@ func (c *consolidation) takeBack(l look) {
 func (c *consolidation) saves(l look) int64 {
 	var sum int64
 	for _, d := range c.draft.Since(l.before) {
-		sum += d.Saving - c.draft.Churn.Least(d.Churn, byDelete)
+		sum += d.Saving - c.draft.Churn.Least(c.draft.Churn.Sum(d.Evicted), byDelete)
 	}
 	return sum
 }

@@ -242,7 +242,7 @@ func (dr *Draft) Keep(d Decision) {
 	}
 	dr.PodBudgets.Take(d.Evicted)
 	dr.noteDependents(assignmentsOf(&d))
-	d.Churn, d.Workloads = dr.Churn.Sum(d.Evicted), churn.Workloads(dr.View, d.Evicted)
+	d.Churn, d.Workloads = dr.Churn.Now(d.Evicted), churn.Workloads(dr.View, d.Evicted)
 	if d.Reason == model.ReasonUnderutilized {
 		d.PayBack = churn.PayBack(d.Churn, d.Saving)
 	}
