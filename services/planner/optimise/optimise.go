@@ -70,9 +70,9 @@ type Pattern struct {
 type Count struct{ Item, Pods int }
 
 // Work is the effort spent, by phase, in the units of Problem.Work.
-type Work struct{ Compile, Exact, Greedy, Columns, Round, Polish int64 }
+type Work struct{ Compile, Exact, Greedy, Columns, Round, Polish, Settle int64 }
 
 // Total is all of it.
 func (w Work) Total() int64 {
-	return w.Compile + w.Exact + w.Greedy + w.Columns + w.Round + w.Polish
+	return w.Compile + w.Exact + w.Greedy + w.Columns + w.Round + w.Polish + w.Settle
 }

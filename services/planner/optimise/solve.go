@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/settle"
 )
 
 // Solve packs as many pods as fit, at the lowest cost that it finds. What it leaves fits no bin, or limits forbid it.
@@ -145,13 +146,54 @@ func (s *solver) improve() {
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
 	}
-	duals := slices.Clone(x.BestDuals)
-	if s.c.Source.BoundOnly {
-		if !s.c.Source.Worth {
-			s.settle(duals, 4*budget)
+	var t *settle.Search
+	if !s.c.Source.Worth && !s.c.Source.Tried && !s.enough() && s.best.Pods == 0 && settle.Suits(s.c) {
+		t = settle.New(s.c, x.BestDuals, settle.Gap{Bound: s.bound, Cost: s.best.Cost})
+	}
+	if t != nil {
+		t.BySets(budget/firstShare, true)
+		if t.Closed() {
+			s.learn(t)
+			return
 		}
+	}
+	switch {
+	case !s.c.Source.BoundOnly:
+		s.round(x, y, r.Worth, budget)
+	case t != nil:
+		budget *= 4
+	}
+	if t == nil {
 		return
 	}
+	if t.Cost = s.best.Cost; !s.enough() {
+		t.BySets(budget/2, false)
+		s.learn(t)
+		t.ByNodes(budget / 4)
+	}
+	s.learn(t)
+}
+
+// learn takes over what a search has found and proven.
+func (s *solver) learn(t *settle.Search) {
+	s.work.Settle = t.Work
+	if t.Found != nil {
+		pl := compact.NewPlan(s.c)
+		for _, f := range t.Found {
+			pl.Take(f)
+		}
+		s.offer(pl)
+	}
+	if t.Bound > s.bound {
+		s.bound, s.kind = t.Bound, KindLP
+	}
+	if s.bound >= s.best.Cost {
+		s.kind = KindExact
+	}
+}
+
+// round makes the programme's solution a plan, and polishes it.
+func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64) {
 	if s.c.NumRows <= maxRows {
 		before := x.Work()
 		s.dives(x, budget*9/10)
@@ -159,10 +201,7 @@ func (s *solver) improve() {
 	}
 	s.polish(y, budget/20)
 	if s.c.NumRows <= maxRows {
-		s.polish(r.Worth, budget/20)
-	}
-	if !s.c.Source.Tried {
-		s.settle(duals, budget)
+		s.polish(byResource, budget/20)
 	}
 }
 
@@ -204,7 +243,12 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 
 // enough says that the best plan is as good as asked for.
 func (s *solver) enough() bool {
-	return s.stopped() || s.best.Pods == 0 && float64(s.best.Cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
+	return s.stopped() || s.best.Pods == 0 && s.near(s.bound, s.best.Cost)
+}
+
+// near says whether a cost is near enough to a bound, or to what the programme costs.
+func (s *solver) near(bound, cost int64) bool {
+	return s.stopped() || float64(cost) <= max(float64(bound), s.lp)*(1+s.gap)
 }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }
@@ -220,6 +264,8 @@ const (
 	leastRounds = 8
 	// mostDives is how often the programme's solution is rounded, each time another way.
 	mostDives = 6
+	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
+	firstShare = 64
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )

@@ -378,6 +378,25 @@ func (x *Columns) TotalBound() float64 {
 	return max(0, sum/steepest-free)
 }
 
+// MostWorth is, by bin, what none of its fillings is worth more than where pods are worth y each, and the work to find that.
+func MostWorth(c *compact.Problem, y []float64) (worth []float64, work int64) {
+	const nodes = 8
+	c.ListRows()
+	p := newPricer(c)
+	worth = make([]float64, len(c.Bins))
+	for b := range c.Bins {
+		if len(c.Bins[b].Rows) == 0 {
+			continue
+		}
+		kn := p.knapsackOf(b)
+		v := p.values(kn.b, y)
+		p.relax(kn, v)
+		worth[b] = p.fill(kn, v, p.upper(kn, v), 0, searchLimit{nodes, math.MaxInt64})
+		p.drop(b)
+	}
+	return worth, p.work
+}
+
 // slope is worth per price.
 func slope(worth float64, price int64) float64 {
 	switch {

@@ -1,0 +1,109 @@
+package settle_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/settle"
+)
+
+// drawn is a random problem with pods of a few rows, prices, and rules about what shares a node.
+func drawn(r *rand.Rand) *problem.Problem {
+	p := &problem.Problem{}
+	for range 2 + r.IntN(3) {
+		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(3), Request: []int64{int64(1 + r.IntN(9)), int64(r.IntN(9)), 1}})
+	}
+	all := problem.NewSet(len(p.Items))
+	for i := range p.Items {
+		all.Add(i)
+	}
+	for range 2 + r.IntN(4) {
+		size := int64(9 + r.IntN(16))
+		p.Bins = append(p.Bins, problem.Bin{
+			Price: 1000*size + int64(r.IntN(6000)), Free: []int64{size, int64(9 + r.IntN(16)), int64(2 + r.IntN(6))}, Takes: all, Most: -1,
+		})
+	}
+	if r.IntN(3) == 0 {
+		some := problem.NewSet(len(p.Items))
+		some.Add(r.IntN(len(p.Items)))
+		some.Add(r.IntN(len(p.Items)))
+		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})
+	}
+	return p
+}
+
+// begin is a search for a problem between what resources alone prove and the cost of a node for each pod.
+func begin(c *compact.Problem) *settle.Search {
+	r, worth := compact.PriceResources(c, c.Count, func(int32) bool { return true })
+	alone := int64(0)
+	for i, n := range c.Count {
+		for b := range c.Bins {
+			open := compact.NewOpenBin(c)
+			if open.Open(&c.Bins[b]); open.Capacity(int32(i), 1) == 1 {
+				alone += int64(n) * c.Bins[b].Price
+				break
+			}
+		}
+	}
+	return settle.New(c, r.Worth, settle.Gap{Bound: int64(worth * (1 - 1e-9)), Cost: alone + 1})
+}
+
+// checkFound checks that what was found is a plan at its cost.
+func checkFound(t *testing.T, c *compact.Problem, x *settle.Search) {
+	t.Helper()
+	if x.Found == nil {
+		return
+	}
+	pl := compact.NewPlan(c)
+	for _, f := range x.Found {
+		if _, ok := compact.NewOpenBin(c).Holds(&c.Bins[f.Bin], f.Rows, f.Counts); !ok {
+			t.Errorf("bin %d does not hold %v of %v", f.Bin, f.Counts, f.Rows)
+		}
+		pl.Take(f)
+	}
+	if pl.Pods != 0 || pl.Cost != x.Cost {
+		t.Errorf("%d pods are left of what was found, at %d, want none at %d", pl.Pods, pl.Cost, x.Cost)
+	}
+}
+
+func TestSearchFindsTheOptimum(t *testing.T) {
+	const plenty = 1 << 24
+	ways := map[string]func(*settle.Search, int64){
+		"by sets":  func(x *settle.Search, limit int64) { x.BySets(limit, false) },
+		"exactly":  func(x *settle.Search, limit int64) { x.BySets(limit, true) },
+		"by nodes": func(x *settle.Search, limit int64) { x.ByNodes(limit) },
+	}
+	for name, look := range ways {
+		t.Run(name, func(t *testing.T) {
+			searched := 0
+			for seed := range uint64(200) {
+				p := drawn(rand.New(rand.NewPCG(seed, 1)))
+				exact := optimise.Solve(p)
+				for _, limit := range []int64{200, 3000, plenty} {
+					c := compact.Compile(p)
+					if !settle.Suits(c) {
+						continue
+					}
+					x := begin(c)
+					look(x, limit)
+					checkFound(t, c, x)
+					if x.Bound > exact.Cost || x.Cost < exact.Cost {
+						t.Fatalf("seed %d, work %d: the optimum %d is not from the bound %d to the cost %d", seed, limit, exact.Cost, x.Bound, x.Cost)
+					}
+					if limit == plenty {
+						searched++
+						if x.Bound != exact.Cost || x.Cost != exact.Cost {
+							t.Errorf("seed %d: bound %d and cost %d, want %d", seed, x.Bound, x.Cost, exact.Cost)
+						}
+					}
+				}
+			}
+			if searched < 100 {
+				t.Errorf("%d problems were searched: too few to tell", searched)
+			}
+		})
+	}
+}
