@@ -40,8 +40,14 @@ func Hardness(p view.Pod) float64 {
 	return min(max(1+float64(p.DeletionCost)/(1<<27)+float64(p.Class.Priority)/(1<<25), 0), 10)
 }
 
-// of is what it costs to evict a pod once it has settled, micro-dollars.
-func (c *Prices) of(pod int) int64 { return int64(math.Round(c.price * Hardness(c.v.Pods[pod]))) }
+// mostSought is how many times more a pod weighs at most for having just started where it is looked for what is to go.
+const mostSought = 2
+
+// sought is what it costs to evict a pod where it is looked for what is to go, micro-dollars.
+func (c *Prices) sought(pod int) int64 {
+	p := c.v.Pods[pod]
+	return int64(math.Round(c.price * Hardness(p) * min(c.freshness(p.BindTime), mostSought)))
+}
 
 // now is what it costs to evict a pod now, micro-dollars.
 func (c *Prices) now(pod int) int64 {
@@ -60,17 +66,18 @@ func (c *Prices) freshness(bound time.Time) float64 {
 	return min(max(times*times, 1), model.JustStarted)
 }
 
-// Sum is what it costs to evict pods once they have settled: what to remove is looked for at this price. What young pods keep
-// for now is not replaced by a part of it, which would be packed worse and let its pods rest.
-func (c *Prices) Sum(pods []int) int64 { return sum(pods, c.of) }
+// Sum is what it costs to evict pods where it is looked for what is to go: less than what it costs now, if they have just started. What
+// young pods keep for now is not replaced by a part of it, which would be packed worse and let its pods rest.
+func (c *Prices) Sum(pods []int) int64 { return sum(pods, c.sought) }
 
 // Now is what it costs to evict pods now: what a disruption must make up for.
 func (c *Prices) Now(pods []int) int64 { return sum(pods, c.now) }
 
-// Settled is when the last of some pods has settled.
+// Settled is when the last of some pods weighs no more than where it is looked for what is to go.
 func (c *Prices) Settled(pods []int) (last time.Time) {
+	after := time.Duration(float64(c.settled) / math.Sqrt(mostSought))
 	for _, p := range pods {
-		if at := c.v.Pods[p].BindTime.Add(c.settled); at.After(last) {
+		if at := c.v.Pods[p].BindTime.Add(after); at.After(last) {
 			last = at
 		}
 	}
