@@ -116,7 +116,7 @@ type Claim struct {
 	Fence       int64
 	// ReservationID is the capacity reservation that it was launched into; "" unless CapacityType is Reserved.
 	ReservationID string
-	// RemovalDeferred says that the newest plan means to remove it once budgets let that happen.
+	// RemovalDeferred says that the newest plan means to remove it once budgets, and pods that have just started, let that happen.
 	RemovalDeferred bool
 	// Arrivals are how many pods are to come in place of those that it was bought for and that its disruption evicts. Sorted by owner.
 	Arrivals []Arrivals

@@ -179,7 +179,7 @@ type NodeVerdict struct {
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. 0 where it is not known.
 	Waste int64
-	// Deferred says that a later plan is to remove it, as soon as budgets let that happen; nil where that was not looked for.
+	// Deferred says that a later plan is to remove it, as soon as budgets, and pods that have just started, let that happen; nil where that was not looked for.
 	Deferred *bool
 	// PodDeletionCost is how costly it is that pods on this node are deleted, compared to those on other nodes, when their
 	// workload is scaled down; 0 where that is not known.

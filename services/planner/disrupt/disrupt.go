@@ -45,7 +45,7 @@ type Result struct {
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary
-	// Deferred are hosts that later plans are to remove, as soon as budgets let them. DeferredKnown says that all were looked for.
+	// Deferred are hosts that later plans are to remove, as soon as budgets, and pods that have just started, let them. DeferredKnown says that all were looked for.
 	Deferred      []int
 	DeferredKnown bool
 	// DeletionCosts are, by index in View.Hosts, for the pods of each node that Kerf owns: see package shrink.

@@ -188,7 +188,7 @@ type Claim struct {
 	Drifted *Reason `protobuf:"bytes,38,opt,name=drifted,proto3" json:"drifted,omitempty"`
 	// The capacity reservation that it was launched into; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,39,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// The newest plan that looked for nodes to remove means to remove it once disruption budgets let that happen. Until then
+	// The newest plan that looked for nodes to remove means to remove it once disruption budgets, and pods that have just started, let that happen. Until then
 	// its node has the taint kerf.dev/removal-deferred:PreferNoSchedule, so that pods go where they can stay.
 	RemovalDeferred bool `protobuf:"varint,40,opt,name=removal_deferred,json=removalDeferred,proto3" json:"removal_deferred,omitempty"`
 	// How many pods are to come here in place of those that it was bought for and that its disruption evicts: the names of these

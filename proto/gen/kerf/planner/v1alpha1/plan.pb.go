@@ -1013,7 +1013,8 @@ type NodeVerdict struct {
 	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. Absent where it is not known.
 	WasteMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3,oneof" json:"waste_micro_usd_per_hour,omitempty"`
-	// A later plan is to remove it, as soon as its pool's disruption budgets let that happen; new pods are best kept off it.
+	// A later plan is to remove it, as soon as its pool's disruption budgets let that happen, and evictions weigh no more for pods that
+	// have just started; new pods are best kept off it.
 	// Absent where that was not looked for.
 	Deferred *bool `protobuf:"varint,7,opt,name=deferred,proto3,oneof" json:"deferred,omitempty"`
 	// How costly it is that pods on this node are deleted, compared to those on other nodes, when their ReplicaSet is scaled down:
