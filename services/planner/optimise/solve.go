@@ -243,12 +243,7 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 
 // enough says that the best plan is as good as asked for.
 func (s *solver) enough() bool {
-	return s.stopped() || s.best.Pods == 0 && s.near(s.bound, s.best.Cost)
-}
-
-// near says whether a cost is near enough to a bound, or to what the programme costs.
-func (s *solver) near(bound, cost int64) bool {
-	return s.stopped() || float64(cost) <= max(float64(bound), s.lp)*(1+s.gap)
+	return s.stopped() || s.best.Pods == 0 && float64(s.best.Cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
 }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }

@@ -43,18 +43,6 @@ func Hardness(p view.Pod) float64 {
 // mostSought is how many times more a pod weighs at most for having just started where it is looked for what is to go.
 const mostSought = 2
 
-// sought is what it costs to evict a pod where it is looked for what is to go, micro-dollars.
-func (c *Prices) sought(pod int) int64 {
-	p := c.v.Pods[pod]
-	return int64(math.Round(c.price * Hardness(p) * min(c.freshness(p.BindTime), mostSought)))
-}
-
-// now is what it costs to evict a pod now, micro-dollars.
-func (c *Prices) now(pod int) int64 {
-	p := c.v.Pods[pod]
-	return int64(math.Round(c.price * Hardness(p) * c.freshness(p.BindTime)))
-}
-
 // freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed soon changes
 // again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 at SettledAfter, or sooner where
 // moved pods rest for less.
@@ -68,10 +56,10 @@ func (c *Prices) freshness(bound time.Time) float64 {
 
 // Sum is what it costs to evict pods where it is looked for what is to go: less than what it costs now, if they have just started. What
 // young pods keep for now is not replaced by a part of it, which would be packed worse and let its pods rest.
-func (c *Prices) Sum(pods []int) int64 { return sum(pods, c.sought) }
+func (c *Prices) Sum(pods []int) int64 { return c.sum(pods, mostSought) }
 
 // Now is what it costs to evict pods now: what a disruption must make up for.
-func (c *Prices) Now(pods []int) int64 { return sum(pods, c.now) }
+func (c *Prices) Now(pods []int) int64 { return c.sum(pods, model.JustStarted) }
 
 // Settled is when the last of some pods weighs no more than where it is looked for what is to go.
 func (c *Prices) Settled(pods []int) (last time.Time) {
@@ -84,9 +72,11 @@ func (c *Prices) Settled(pods []int) (last time.Time) {
 	return last
 }
 
-func sum(pods []int, price func(int) int64) (out int64) {
-	for _, p := range pods {
-		out += price(p)
+// sum is what it costs to evict pods, micro-dollars, where none weighs more than so many times as much for having just started.
+func (c *Prices) sum(pods []int, most float64) (out int64) {
+	for _, i := range pods {
+		p := c.v.Pods[i]
+		out += int64(math.Round(c.price * Hardness(p) * min(c.freshness(p.BindTime), most)))
 	}
 	return out
 }

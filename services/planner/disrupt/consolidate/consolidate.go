@@ -242,8 +242,8 @@ type trials struct {
 	deferred []bool
 	// staged says that one set may be more than budgets let go at once: pods of many nodes fill new ones better than those of a few.
 	staged bool
-	// target says that all is looked for that is to go once pods have settled; young are those hosts, of others, that wait for it,
-	// and why: they are to go soon, and are no destinations; settledAt is when the first of them wait no more.
+	// target says that all is looked for that is to go, whatever pods weigh now for having just started. In other searches young are the
+	// hosts that wait for that, and why: they are to go soon, and are no destinations; settledAt is when the first of them wait no more.
 	target    bool
 	young     map[int]model.Reason
 	settledAt time.Time
@@ -409,10 +409,10 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 // settled says whether decisions that are worth it are so already now, or what is against the first that is not: its pods have just
 // started, and its hosts wait.
 func (t *trials) settled(parts []draft.Decision) (first model.Reason) {
+	if t.target {
+		return first
+	}
 	for i := range parts {
-		if t.target {
-			return model.Reason{}
-		}
 		if why := t.judge.settled(&parts[i]); !why.OK() {
 			t.settledAt = rules.Earliest(t.settledAt, t.draft.Churn.Settled(parts[i].Evicted))
 			for _, h := range parts[i].Hosts {

@@ -92,7 +92,7 @@ func (j *judge) flexible(d *draft.Decision) model.Reason {
 	}
 }
 
-// bar is what a decision must save at least, once its pods have settled.
+// bar is what a decision must save at least to be looked for: pods that have just started weigh less there than now.
 func (j *judge) bar(d *draft.Decision) bar { return j.barAt(d, j.draft.Churn.Sum(d.Evicted)) }
 
 // barAt is that where its evictions weigh so much.
