@@ -116,3 +116,16 @@ func file(t *testing.T, name string) []byte {
 	}
 	return data
 }
+
+func TestPriceAloneNeverCostsMoreThanTheDefaultPolicy(t *testing.T) {
+	// Where these are packed for price alone at once, they cost up to 1 % more than what is packed as if a node cost a tenth of a cent.
+	for _, seed := range []int{105006, 105013, 105018, 105026, 105029, 120002, 120005, 120013, 121002, 121018} {
+		r, err := bench.Measure(bench.Job{Catalog: "market", Workload: workload.Drawn(seed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.HourlyCost > r.Default.HourlyCost+1e-9 {
+			t.Errorf("%s costs %g, and %g under the default policy", r.Workload, r.HourlyCost, r.Default.HourlyCost)
+		}
+	}
+}

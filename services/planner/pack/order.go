@@ -14,12 +14,13 @@ import (
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
 // another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
 // mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them there are many nodes in each domain,
-// and what whole ones cost matters little.
+// and what whole ones cost matters little. Up to mostFewer are packed once more as if nodes cost more, for fewer of them.
 const (
 	few          = 32
 	several      = 128
 	mostBegins   = 8
 	mostOutlined = 1024
+	mostFewer    = 4096
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -34,15 +35,10 @@ type order struct {
 	stepwise bool
 	// begin is where pods with pod rules go first: those that must be near one another are all where the first one is.
 	begin model.Label
+	// overhead is what one more node is taken to cost beside its price, where that is more than by the policy.
+	overhead int64
 	// outline is where pods with pod rules go first, as long as they are allowed there; nil for none.
 	outline *purchase.Outline
-}
-
-// orders are those that are tried after the zero one.
-func orders() []order {
-	return []order{
-		{stepwise: true, tiedFirst: true}, {stepwise: true, smallestFirst: true}, {mixed: true, tiedFirst: true}, {mixed: true, roomy: true},
-	}
 }
 
 // sorted are items in the order.
@@ -68,11 +64,12 @@ func (o order) sorted(items []market.Item, tied func(*view.Class) bool) []market
 // outcome is what an assignment comes to.
 type outcome struct {
 	order order
-	// left is how many pods of each priority have no place, the highest first; light how many are bought for in each tier of
-	// pools but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met. Those about
+	// left are the priorities of pods without a place, the highest first; light is how many are bought for in each tier of pools
+	// but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met. Those about
 	// other pods have no price here: where pods have some, only those left count.
-	left, light []int
-	cost        int64
+	left  []int32
+	light []int
+	cost  int64
 }
 
 // compare orders outcomes, the better one first.
@@ -80,13 +77,13 @@ func (x *outcome) compare(y *outcome) int {
 	return cmp.Or(slices.Compare(x.left, y.left), slices.Compare(x.light, y.light), cmp.Compare(x.cost, y.cost))
 }
 
-func outcomeOf(a *attempt, priorities []int32) *outcome {
+func outcomeOf(a *attempt) *outcome {
 	tiers, price := len(a.s.market.Tiers), market.PreferencePrice(&a.s.v.Policy)
-	out := &outcome{order: a.order, left: make([]int, len(priorities)), light: make([]int, tiers)}
+	out := &outcome{order: a.order, light: make([]int, tiers)}
 	for _, it := range a.unplaced {
-		at, _ := slices.BinarySearchFunc(priorities, it.Class.Priority, func(p, of int32) int { return cmp.Compare(of, p) })
-		out.left[at] += len(it.Pods)
+		out.left = append(out.left, slices.Repeat([]int32{it.Class.Priority}, len(it.Pods))...)
 	}
+	slices.SortFunc(out.left, func(x, y int32) int { return cmp.Compare(y, x) })
 	if a.prefers() {
 		return out
 	}
@@ -120,6 +117,7 @@ type task struct {
 
 // inOrder does a task in an order.
 func (t *task) inOrder(s *Scheduler, o order) *attempt {
+	defer s.buyer.Take(o.overhead)()
 	a := s.newAttempt(o.sorted(t.items, s.rules.Constrained), t.usable, true)
 	a.order, a.begin, a.assignments = o, t.begin, slices.Clone(t.before)
 	a.run()
@@ -138,6 +136,7 @@ func (t *task) inBestOrder(s *Scheduler) *attempt {
 	if s.Stopped() || len(others) == 0 {
 		return a
 	}
+	proof := s.proof
 	again := func(o order) *attempt {
 		*s.limits = *limits.Clone()
 		s.Revert(t.begin)
@@ -146,44 +145,37 @@ func (t *task) inBestOrder(s *Scheduler) *attempt {
 		}
 		return t.inOrder(s, o)
 	}
-	priorities := prioritiesOf(a)
-	best := outcomeOf(a, priorities)
-	last := best
-	for _, o := range others {
+	best := outcomeOf(a)
+	for len(others) > 0 && (len(best.left) > 0 || !proof.Known() || best.cost > proof.Price) {
+		o := others[0]
 		if a = again(o); s.Stopped() {
 			return a
 		}
-		if last = outcomeOf(a, priorities); last.compare(best) < 0 {
-			best = last
+		if others = others[1:]; o == (order{overhead: o.overhead}) {
+			others = append(others, otherOrders(a)...)
+		}
+		if x := outcomeOf(a); x.compare(best) < 0 {
+			best = x
 		}
 	}
-	if last != best {
+	if a.order != best.order {
 		a = again(best.order)
+	}
+	if !s.proof.Known() {
+		s.proof = proof // whatever the order, the pods cost so much at least
 	}
 	return a
 }
 
-// priorities are those of all pods, the highest first.
-func prioritiesOf(a *attempt) []int32 {
-	out := make([]int32, 0, len(a.assignments)+len(a.unplaced))
-	for _, x := range a.assignments {
-		out = append(out, a.s.v.Pods[x.Pod].Class.Priority)
-	}
-	for _, it := range a.unplaced {
-		out = append(out, it.Class.Priority)
-	}
-	slices.SortFunc(out, func(x, y int32) int { return cmp.Compare(y, x) })
-	return slices.Compact(out)
-}
-
-// otherOrders are the orders in which an attempt may come out better.
+// otherOrders are the orders in which an attempt may come out better. Those of one that takes nodes to cost more do so too.
 func otherOrders(a *attempt) []order {
-	pods, tied, left := 0, false, len(a.unplaced) > 0
+	defer a.s.buyer.Take(a.order.overhead)()
+	pods, left := 0, len(a.unplaced) > 0
 	for _, it := range a.items {
 		pods += len(it.Pods)
-		tied = tied || a.s.rules.Constrained(it.Class)
 	}
-	if pods > mostOutlined || len(a.claims) == 0 && !left || a.prefers() && !left {
+	tied := slices.ContainsFunc(a.items, func(it market.Item) bool { return a.s.rules.Constrained(it.Class) })
+	if pods > mostFewer || len(a.claims) == 0 && !left || a.prefers() && !left {
 		return nil
 	}
 	var out []order
@@ -191,14 +183,22 @@ func otherOrders(a *attempt) []order {
 		out = begins(a)
 	}
 	onHost := slices.ContainsFunc(a.assignments, func(x Assignment) bool { return x.Claim == nil })
-	if !onHost {
+	if !onHost && pods <= mostOutlined {
 		segment := func(c *view.Class, o *market.Option) *market.Segment { return a.s.segments.Of(a.s.rules.Keys(c), o) }
 		if x := a.s.buyer.Outline(a.claims, a.s.tally, segment); x != nil {
 			out = append(out, order{outline: x})
 		}
 	}
 	if pods <= few && (tied || len(a.items) > 1 && onHost) {
-		out = slices.Concat(orders(), out)
+		out = append([]order{
+			{stepwise: true, tiedFirst: true}, {stepwise: true, smallestFirst: true}, {mixed: true, tiedFirst: true}, {mixed: true, roomy: true},
+		}, out...)
+	}
+	for i := range out {
+		out[i].overhead = a.order.overhead
+	}
+	if fewer := (order{overhead: model.DefaultPerNodeOverhead}); a.s.buyer.Overhead < fewer.overhead {
+		out = append(out, fewer)
 	}
 	return out
 }

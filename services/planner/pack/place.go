@@ -19,6 +19,7 @@ type newNodeKey struct {
 	partition *segments.Partition
 	profile   int
 	request   string
+	overhead  int64
 }
 
 // newNode is the tier of the pools of highest weight that offer something for a pod, and the lowest price of its share
@@ -100,7 +101,7 @@ func (a *attempt) newNodes(c *view.Class, g *segments.Partition) []newNode {
 	for _, q := range c.Requested {
 		request = binary.AppendVarint(request, q)
 	}
-	key := newNodeKey{g, c.Profile.Index, string(request)}
+	key := newNodeKey{g, c.Profile.Index, string(request), a.s.buyer.Overhead}
 	out, known := a.s.newNodes[key]
 	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass) || len(c.Shared) > 0
 	if known && !special {
@@ -127,7 +128,8 @@ func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 			if !o.Takes(&it, false) || a.s.limits.Remaining(o, 1) == 0 {
 				continue
 			}
-			v := int64(float64(o.Price+a.s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + preferencePenalty(&a.s.v.Policy, c, o)
+			unmet := market.PreferencePrice(&a.s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
+			v := int64(float64(o.Price+a.s.buyer.Overhead)*market.Share(c.Requested, o.Free)) + unmet
 			if out.tier < 0 || v < out.cost {
 				out = newNode{tier: t, cost: v}
 			}
@@ -259,9 +261,4 @@ func (b *candidate) nextHost(m *fit.Matcher, c *view.Class) int {
 		}
 	}
 	return -1
-}
-
-// preferencePenalty is the price of a pod's preferences about nodes that an option does not meet.
-func preferencePenalty(p *model.Policy, c *view.Class, o *market.Option) int64 {
-	return market.PreferencePrice(p) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
 }

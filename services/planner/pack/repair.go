@@ -208,7 +208,7 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) b
 	}
 	g := &grower{a, r, c, pod}
 	grown, fresh := g.cheapestGrowth(), g.cheapestNew()
-	if fresh != nil && (grown == nil || grown.extra() > fresh.into.Price+a.s.v.Policy.PerNodeOverhead) {
+	if fresh != nil && (grown == nil || grown.extra() > fresh.into.Price+a.s.buyer.Overhead) {
 		grown = fresh
 	}
 	if grown == nil {

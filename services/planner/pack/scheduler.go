@@ -355,8 +355,9 @@ func (a *attempt) purchase() {
 		claims, left = a.buyByPriority(tiers, bands)
 	}
 	a.claims, a.s.proof = claims, proof
-	if slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) }) {
-		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep
+	more := slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) })
+	if more || a.s.buyer.Overhead != a.s.v.Policy.PerNodeOverhead {
+		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep, or of nodes that cost more
 	}
 	for _, it := range left {
 		if it.Segment == nil && !a.hasPodRules(it.Class) {

@@ -19,9 +19,12 @@ type Proof struct {
 	pods []int
 }
 
+// Known says that something is proven.
+func (p *Proof) Known() bool { return p.Price > 0 }
+
 // isOf says that something is proven of just some pods.
 func (p *Proof) isOf(pods []int) bool {
-	if p.Price <= 0 || len(p.pods) != len(pods) {
+	if !p.Known() || len(p.pods) != len(pods) {
 		return false
 	}
 	slices.Sort(pods)
@@ -57,7 +60,7 @@ func (by *Buyer) shared(pods []int, tier int, cost int64, sharing *sharing) *for
 	if !by.m.Limited() {
 		tiers = tiers[tier : tier+1]
 	}
-	return by.relaxed(items, affordable(tiers, cost-by.m.World.Policy.PerNodeOverhead), sharing)
+	return by.relaxed(items, affordable(tiers, cost-by.Overhead), sharing)
 }
 
 func proofOf(s optimise.Solution) Proof {
@@ -141,7 +144,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 		if by.m.Limited() {
 			t = 0
 		}
-		costs[t] += b.Best().Price + by.m.World.Policy.PerNodeOverhead
+		costs[t] += b.Best().Price + by.Overhead
 		for _, it := range b.Items {
 			byTier[t] = append(byTier[t], it.Pods...)
 			n += len(it.Pods)
@@ -168,7 +171,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 				part = alone
 			}
 		}
-		if part.Price <= 0 {
+		if !part.Known() {
 			return Proof{}
 		}
 		if out.Price == 0 || weaker(part.Kind, out.Kind) {

@@ -21,13 +21,22 @@ type Buyer struct {
 	Stop func() bool
 	// Rough buys greedily, with no more search: what is bought costs some per cent more, and takes a fraction of the time.
 	Rough bool
+	// Overhead is what one more node is taken to cost beside its price, micro-dollars per hour. It begins as the policy has it.
+	Overhead int64
 	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its time.
 	Tried bool
 }
 
 // NewBuyer buys from a market under the rules about other pods; units are what reservations have left.
 func NewBuyer(m *market.Market, rules *podrules.Rules, units *offer.ReservationUnits) *Buyer {
-	return &Buyer{m: m, rules: rules, units: units}
+	return &Buyer{m: m, rules: rules, units: units, Overhead: m.World.Policy.PerNodeOverhead}
+}
+
+// Take takes one more node to cost so much beside its price, or what it costs by the policy where that is more, until it is undone.
+func (by *Buyer) Take(overhead int64) (undo func()) {
+	before := by.Overhead
+	by.Overhead = max(before, overhead)
+	return func() { by.Overhead = before }
 }
 
 // Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may

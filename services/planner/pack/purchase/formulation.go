@@ -19,6 +19,8 @@ type formulation struct {
 	backlog *backlog
 	lim     *market.Limits
 	options []*market.Option
+	// overhead is what a node costs beside its price.
+	overhead int64
 	// total is how many pods of each row there were.
 	total []int
 	// rows are the shapes of the load that have pods left, each with the items that have. Kinds are those rows that no
@@ -39,7 +41,7 @@ type formulation struct {
 // formulate writes a backlog in the optimiser's numbers, without bins.
 func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	m := by.m
-	p := &formulation{m: m, backlog: l, lim: lim}
+	p := &formulation{m: m, backlog: l, lim: lim, overhead: by.Overhead}
 	p.Stop, p.Drop = by.Stop, true
 	for _, shape := range l.shapes {
 		n := 0
@@ -175,7 +177,7 @@ func (p *formulation) add(option int, h nodeShape, price int64) {
 	}
 	p.typed = append(p.typed, n)
 	p.bins = append(p.bins, option)
-	p.Bins = append(p.Bins, problem.Bin{Price: o.Price + p.m.World.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
+	p.Bins = append(p.Bins, problem.Bin{Price: o.Price + p.overhead, Free: h.free, Takes: h.takes, Most: -1})
 }
 
 // addRules hands on the rules about what may share a node, for the items that are left.

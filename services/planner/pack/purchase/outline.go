@@ -53,7 +53,7 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 		if by.m.TierOf(b.Base.Pool) != tier {
 			return nil
 		}
-		cost += b.Best().Price + by.m.World.Policy.PerNodeOverhead
+		cost += b.Best().Price + by.Overhead
 		for _, it := range b.Items {
 			pods = append(pods, it.Pods...)
 		}
