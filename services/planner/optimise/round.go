@@ -1,6 +1,8 @@
 package optimise
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
@@ -35,7 +37,14 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 	pl, end := s.base.Clone(), s.base.Clone()
 	var old []compact.Filling
 	for len(x.Rows) > 0 {
-		bought := s.buyWhole(x, pl) || s.buyPart(x, pl, way)
+		whole := s.buyWhole(x, pl)
+		if whole && old == nil && way == 0 {
+			end.Set(pl)
+			s.buyMost(x, end)
+			s.finish(end, x.Duals)
+			s.offer(end)
+		}
+		bought := whole || s.buyPart(x, pl, way)
 		end.Set(pl)
 		s.finish(end, x.Duals)
 		s.offer(end)
@@ -79,6 +88,26 @@ func (s *solver) buy(pl *compact.Plan, p compact.Filling, n int32) bool {
 	p.Copies = n
 	pl.Take(p)
 	return true
+}
+
+// buyMost buys one more copy of the columns of which the solution has more than mostPart beside whole ones, those first of which it has most.
+func (s *solver) buyMost(x *pricing.Columns, pl *compact.Plan) {
+	const mostPart = 0.3
+	parts := make([]float64, len(x.Pool))
+	var order []int32
+	for k, j := range x.Program.Basis {
+		if j < 0 || x.Pool[j].Bin < 0 {
+			continue
+		}
+		if v := x.Program.X[k]; v-math.Floor(v+1e-5) > mostPart {
+			parts[j] = v - math.Floor(v+1e-5)
+			order = append(order, j)
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), cmp.Compare(a, b)) })
+	for _, j := range order {
+		s.buy(pl, x.Pool[j], 1)
+	}
 }
 
 // buyPart buys one copy of the columns that the solution has most of; in all ways but the first, chance makes more of some of them.

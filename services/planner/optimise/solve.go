@@ -39,9 +39,11 @@ type solver struct {
 	bound int64
 	kind  Kind
 	gap   float64
-	// worth is by row.
-	worth []float64
-	work  Work
+	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to the programme, nil where
+	// it was not solved.
+	worth, initial, duals []float64
+
+	work Work
 	// inexact leaves out the exact method; for tests.
 	inexact bool
 }
@@ -60,13 +62,13 @@ func (s *solver) run() {
 	if !s.inexact && !s.c.Source.Worth && s.runExact() {
 		return
 	}
-	values := s.c.InitialWorth()
-	s.greedy.free(s.base, values)
+	s.initial = s.c.InitialWorth()
+	s.greedy.free(s.base, s.initial)
 	s.best.Set(s.base)
-	s.greedy.run(s.best, values)
+	s.greedy.run(s.best, s.initial)
 	// From here on there is an answer.
 	s.greedy.stop = s.c.Source.Stop
-	s.startWide(values)
+	s.startWide(s.initial)
 	if s.c.Source.Work < 0 || s.stopped() {
 		return
 	}
@@ -125,6 +127,9 @@ func (s *solver) improve() {
 		s.start(r.Worth, s.greedy.wide)
 	}
 	s.work.Columns = r.Work
+	if s.c.NumRows > maxRows && !s.c.Source.BoundOnly && !s.c.Source.Worth && !s.c.Source.Tried && !s.stopped() {
+		s.packAsSimpler(budget / simplerShare)
+	}
 	x := pricing.NewColumns(s.c, &s.slab)
 	copy(x.BestDuals, r.Worth)
 	x.Program.WorkLimit, x.Program.Stop = budget, s.stopped
@@ -140,6 +145,7 @@ func (s *solver) improve() {
 	case !s.c.Source.BoundOnly:
 		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2})
 		y = slices.Clone(x.Duals)
+		s.duals = y
 	}
 	s.prove(x, worth)
 	s.work.Columns += x.Work()
@@ -261,6 +267,8 @@ const (
 	mostDives = 6
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
+	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
+	simplerShare = 3
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )
@@ -276,7 +284,7 @@ func (s *solver) budget() int64 {
 	return min(5_000_000+500*pods+5000*rows*rows*min(pods, most/2)/(most/2), 300_000_000)
 }
 
-// finish packs what a plan has left: exactly if that is little, else greedily.
+// finish packs what a plan has left: exactly if that is little, else greedily. Pods that are worth nothing fill what is free, but are not left.
 func (s *solver) finish(pl *compact.Plan, y []float64) {
 	if !s.inexact && len(s.c.Limits) == 0 && pl.Pods > 0 && pl.Splits(maxFinalSplits) <= maxFinalSplits {
 		e, ok := solveExact(pl, maxFinalSplits)
@@ -286,7 +294,11 @@ func (s *solver) finish(pl *compact.Plan, y []float64) {
 			return
 		}
 	}
-	s.greedy.run(pl, y)
+	worth := slices.Clone(y)
+	for i, v := range s.initial {
+		worth[i] = max(worth[i], v/1000)
+	}
+	s.greedy.run(pl, worth)
 }
 
 // solution brings the best plan into the caller's terms.
