@@ -97,6 +97,9 @@ func (s *Scheduler) spreadByDefault(constraints []corev1.TopologySpreadConstrain
 		if args, is := p.Args.(*config.PodTopologySpreadArgs); is && len(constraints) > 0 {
 			args.DefaultConstraints, args.DefaultingType = constraints, config.ListDefaulting
 		}
+		if args, is := p.Args.(*config.DynamicResourcesArgs); is {
+			args.FilterTimeout = nil // a busy machine is no reason to find no devices
+		}
 	}
 	s.framework, err = runtime.NewFramework(s.ctx, plugins.NewInTreeRegistry(), &cfg.Profiles[0],
 		runtime.WithClientSet(s.client),
