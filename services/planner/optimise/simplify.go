@@ -45,6 +45,9 @@ func (s *solver) simplify(work int64) (*simpler, *compact.Problem) {
 			p.Limits = append(p.Limits, limit)
 		}
 		if c := compact.Compile(&p.Problem); c.NumRows <= maxRows {
+			if p.capRows(s, c) {
+				c = compact.Compile(&p.Problem)
+			}
 			return p, c
 		}
 	}
@@ -77,6 +80,42 @@ func (p *simpler) keepRules(s *solver) {
 	for _, r := range kept[:min(len(kept), mostKept)] {
 		p.Rules = append(p.Rules, problem.Rule{Trigger: of[r], Counted: of[r], Most: int(s.c.Rules[r].Most)})
 	}
+}
+
+// capRows adds what the rules that were left out let one bin hold of each row that is left, and says whether that is less than all of it. Where
+// each of twelve apps lets one of its pods onto a node, there are twelve pods of one request.
+func (p *simpler) capRows(s *solver, c *compact.Problem) (some bool) {
+	for _, of := range c.ItemsOf {
+		set, counted, pods, most := problem.NewSet(len(p.Items)), make(map[int32]bool), 0, 0
+		for _, i := range of {
+			set.Add(int(i))
+			pods += p.Items[i].Count
+			most += s.mostShared(i, counted)
+		}
+		if most < pods {
+			p.Rules = append(p.Rules, problem.Rule{Trigger: set, Counted: set, Most: most})
+			some = true
+		}
+	}
+	return some
+}
+
+// mostShared is how many pods of a row rules let onto one bin, beside those of rows that rules were counted for.
+func (s *solver) mostShared(row int32, counted map[int32]bool) int {
+	n, rule := s.base.Rest[row], int32(-1)
+	for _, pt := range s.c.RulesOf[row] {
+		r := &s.c.Rules[pt.Rule]
+		if r.Mutual && counted[pt.Rule] {
+			return 0
+		}
+		if r.Mutual && r.Most < n {
+			n, rule = r.Most, pt.Rule
+		}
+	}
+	if rule >= 0 {
+		counted[rule] = true
+	}
+	return int(n)
 }
 
 // addBins adds the bins that may be bought. United ones hold as much of everything as each other, and take what any of them does: as those of

@@ -1,6 +1,7 @@
 package optimise_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
@@ -61,24 +62,54 @@ func manyRows(withLabels bool) *problem.Problem {
 	return p
 }
 
-func TestTooManyRowsForAProgrammeArePackedAsASimplerProblemIs(t *testing.T) {
-	p := manyRows(true)
-	s := optimise.Solve(p)
-	if bad := check(p, s); bad != "" {
-		t.Fatal(bad)
+// manyApps are 400 apps of ten pods, each of which must be apart from its own, on bins of market-like sizes and prices.
+func manyApps() *problem.Problem {
+	const apps = 400
+	p := &problem.Problem{GapTarget: 0.003}
+	all := problem.NewSet(apps)
+	r := rand.New(rand.NewPCG(7, 11))
+	for i := range apps {
+		cpus, memories := []int64{100, 200, 250, 300, 500, 750, 1000, 1500, 2000}, []int64{128, 256, 384, 512, 1024, 1536, 2048, 4096}
+		own := problem.NewSet(apps)
+		own.Add(i)
+		all.Add(i)
+		p.Items = append(p.Items, problem.Item{Count: 10, Request: []int64{cpus[r.IntN(len(cpus))], memories[r.IntN(len(memories))]}})
+		p.Rules = append(p.Rules, problem.Rule{Trigger: own, Counted: own, Most: 1})
 	}
-	for i, n := range s.Left {
-		if n > 0 {
-			t.Fatalf("%d pods of item %d are left", n, i)
+	for _, perCore := range []int64{2, 4, 8} {
+		for _, cores := range []int64{1, 2, 4, 8, 16, 32, 64} {
+			price := cores*(10_000+1500*perCore) + 97*cores*int64(r.IntN(20))
+			p.Bins = append(p.Bins, problem.Bin{Price: price, Free: []int64{1000*cores - 80, 1024*perCore*cores - 500}, Takes: all, Most: -1})
 		}
 	}
-	fewer := manyRows(false)
-	bound := optimise.Solve(fewer).Bound
-	p.Work = -1
-	greedy := optimise.Solve(p)
-	t.Logf("cost %d, greedy %d, bound %d", s.Cost, greedy.Cost, bound)
-	// The greedy search fills large bins first, and has none of the pods left that those which must be apart could share their bins with.
-	if saved := greedy.Cost - s.Cost; 2*saved < greedy.Cost-bound {
-		t.Errorf("it costs %d, the greedy plan %d, and the bound is %d: want half of the difference saved", s.Cost, greedy.Cost, bound)
+	return p
+}
+
+func TestTooManyRowsForAProgrammeArePackedAsASimplerProblemIs(t *testing.T) {
+	simpler := manyRows(false)
+	for name, x := range map[string]struct {
+		p     *problem.Problem
+		bound int64
+	}{
+		// The greedy search fills large bins first, and has none of the pods left that those which must be apart could share their bins with.
+		"labels in zones": {manyRows(true), optimise.Solve(simpler).Bound},
+		// Of one request there are as many pods for a bin as there are apps that ask for it.
+		"many apps": {manyApps(), optimise.Solve(manyApps()).Bound},
+	} {
+		s := optimise.Solve(x.p)
+		if bad := check(x.p, s); bad != "" {
+			t.Fatalf("%s: %s", name, bad)
+		}
+		for i, n := range s.Left {
+			if n > 0 {
+				t.Fatalf("%s: %d pods of item %d are left", name, n, i)
+			}
+		}
+		x.p.Work = -1
+		greedy := optimise.Solve(x.p)
+		t.Logf("%s: cost %d, greedy %d, bound %d", name, s.Cost, greedy.Cost, x.bound)
+		if saved := greedy.Cost - s.Cost; 2*saved < greedy.Cost-x.bound {
+			t.Errorf("%s: it costs %d, the greedy plan %d, and the bound is %d: want half of the difference saved", name, s.Cost, greedy.Cost, x.bound)
+		}
 	}
 }
