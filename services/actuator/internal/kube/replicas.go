@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// maxCosting is how many deletion costs are written at once, costingRate how many in a second: nothing waits for them, and
-	// nothing is to wait behind them.
-	maxCosting  = 4
-	costingRate = 50
+	// maxCosting is how many deletion costs are written at once, costingRate how many in a second at most: nothing is to wait behind them,
+	// and workloads may be scaled down as soon as they run.
+	maxCosting  = 16
+	costingRate = 200
 )
 
 // Replicas writes deletion costs. It reads what Kube's caches hold.

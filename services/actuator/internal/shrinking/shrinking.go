@@ -16,7 +16,7 @@ import (
 
 const (
 	// mostAtOnce are written, and then the next, at least a pause later: what is to be written may have changed meanwhile.
-	mostAtOnce = 100
+	mostAtOnce = 150
 	pause      = time.Second
 	// lookEvery is how often pods are looked at that may have come since.
 	lookEvery = 10 * time.Second
