@@ -1,6 +1,9 @@
 package snapshot
 
-import "maps"
+import (
+	"cmp"
+	"slices"
+)
 
 // shards is the number of parts of a table. With 100,000 objects a write copies one part of about 200 entries and the
 // list of parts (4 KiB); more parts would make the list cost more than the part.
@@ -9,22 +12,35 @@ const shards = 512
 // table is an immutable map in parts. A changed table shares every part that did not change with the one before, which
 // is also how differences are found: parts that are the same pointer hold the same entries.
 type table[V any] struct {
-	parts *[shards]*map[string]V
+	parts *[shards]*part[V]
 	size  int
 }
 
+// part has its entries sorted by id: it takes no more memory than they do, where a map of two has room for eight.
+type part[V any] []entry[V]
+
+type entry[V any] struct {
+	id    string
+	value V
+}
+
+// find is where an id is, or is to be. A nil part has none.
+func (p *part[V]) find(id string) (at int, found bool) {
+	if p == nil {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(*p, id, func(e entry[V], id string) int { return cmp.Compare(e.id, id) })
+}
+
 func (t *table[V]) get(id string) (V, bool) {
-	if t.parts == nil {
-		var none V
-		return none, false
+	if t.parts != nil {
+		part := t.parts[shardOf(id)]
+		if i, ok := part.find(id); ok {
+			return (*part)[i].value, true
+		}
 	}
-	part := t.parts[shardOf(id)]
-	if part == nil {
-		var none V
-		return none, false
-	}
-	v, ok := (*part)[id]
-	return v, ok
+	var none V
+	return none, false
 }
 
 // each visits all entries in no particular order; callers sort what they make of it.
@@ -36,8 +52,8 @@ func (t *table[V]) each(visit func(id string, v V)) {
 		if part == nil {
 			continue
 		}
-		for id, v := range *part {
-			visit(id, v)
+		for _, e := range *part {
+			visit(e.id, e.value)
 		}
 	}
 }
@@ -53,25 +69,22 @@ func changed[V any](a, b *table[V], visit func(id string)) {
 			continue
 		}
 		if pa != nil {
-			for id := range *pa {
-				visit(id)
+			for _, e := range *pa {
+				visit(e.id)
 			}
 		}
 		if pb == nil {
 			continue
 		}
-		for id := range *pb {
-			if pa != nil {
-				if _, seen := (*pa)[id]; seen {
-					continue
-				}
+		for _, e := range *pb {
+			if _, seen := pa.find(e.id); !seen {
+				visit(e.id)
 			}
-			visit(id)
 		}
 	}
 }
 
-func partOf[V any](t *table[V], i int) *map[string]V {
+func partOf[V any](t *table[V], i int) *part[V] {
 	if t.parts == nil {
 		return nil
 	}
@@ -86,40 +99,44 @@ type draft[V any] struct {
 }
 
 func (d *draft[V]) set(id string, v V) {
-	part := d.writable(shardOf(id))
-	if _, ok := part[id]; !ok {
-		d.table.size++
+	p := d.writable(shardOf(id))
+	i, ok := p.find(id)
+	if ok {
+		(*p)[i].value = v
+		return
 	}
-	part[id] = v
+	d.table.size++
+	*p = slices.Insert(*p, i, entry[V]{id, v})
 }
 
 func (d *draft[V]) remove(id string) {
-	if _, ok := d.table.get(id); !ok {
+	shard := shardOf(id)
+	if _, ok := partOf(&d.table, shard).find(id); !ok {
 		return
 	}
-	delete(d.writable(shardOf(id)), id)
 	d.table.size--
+	p := d.writable(shard)
+	i, _ := p.find(id)
+	*p = slices.Delete(*p, i, i+1)
 }
 
-func (d *draft[V]) writable(i int) map[string]V {
+// writable is a part that is the draft's own, with room for one more entry.
+func (d *draft[V]) writable(i int) *part[V] {
 	if d.own == nil {
-		var parts [shards]*map[string]V
+		var parts [shards]*part[V]
 		if d.table.parts != nil {
 			parts = *d.table.parts
 		}
 		d.table.parts, d.own = &parts, new([shards]bool)
 	}
-	if d.own[i] {
-		return *d.table.parts[i]
+	if !d.own[i] {
+		var own part[V]
+		if old := d.table.parts[i]; old != nil {
+			own = append(make(part[V], 0, len(*old)+1), *old...)
+		}
+		d.table.parts[i], d.own[i] = &own, true
 	}
-	var part map[string]V
-	if old := d.table.parts[i]; old != nil {
-		part = maps.Clone(*old)
-	} else {
-		part = make(map[string]V)
-	}
-	d.table.parts[i], d.own[i] = &part, true
-	return part
+	return d.table.parts[i]
 }
 
 // shardOf is FNV-1a, 32 bit, folded to the number of parts.
