@@ -193,33 +193,32 @@ func trimContainers(in []corev1.Container) []corev1.Container {
 // unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so: the
 // status of a workload changes with each of its pods, a kubelet reports that nothing is new, and Kerf writes pods' deletion costs.
 func unchanged(before, after any) bool {
-	switch a := after.(type) {
-	case *appsv1.ReplicaSet:
-		return same(before, a)
-	case *appsv1.StatefulSet:
-		return same(before, a)
-	case *appsv1.Deployment:
-		return same(before, a)
-	case *appsv1.DaemonSet:
-		return same(before, a)
-	case *corev1.Node:
-		return same(before, a)
-	case *corev1.Pod:
-		return same(before, a)
+	switch after.(type) {
+	case *appsv1.ReplicaSet, *appsv1.StatefulSet, *appsv1.Deployment, *appsv1.DaemonSet, *corev1.Node, *corev1.Pod:
+		return same(before, after)
 	}
 	return false
 }
 
-func same[T any, P interface {
-	*T
-	metav1.Object
-}](before any, after P) bool {
-	b, ok := before.(P)
-	if !ok {
+// same compares two objects but for their versions, the status first, which is the last field and the first to change. Their fields are
+// compared where they lie: a pod is large.
+func same(before, after any) bool {
+	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
+	if a.Type() != b.Type() {
 		return false
 	}
-	x, y := *b, *after
-	P(&x).SetResourceVersion("")
-	P(&y).SetResourceVersion("")
-	return reflect.DeepEqual(x, y)
+	a, b = a.Elem(), b.Elem()
+	for i := a.NumField() - 1; i >= 0; i-- {
+		x, y := a.Field(i).Addr().Interface(), b.Field(i).Addr().Interface()
+		if m, ok := x.(*metav1.ObjectMeta); ok {
+			mine, _ := y.(*metav1.ObjectMeta)
+			other := *m
+			other.ResourceVersion = mine.ResourceVersion
+			x = &other
+		}
+		if !reflect.DeepEqual(x, y) {
+			return false
+		}
+	}
+	return true
 }
