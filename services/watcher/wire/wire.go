@@ -255,16 +255,19 @@ func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 	return out
 }
 
-// packed is a catalog's bytes. The message of all instance types has ten times as many, and is wanted only when another
-// planner is told everything.
-type packed []byte
+// packed are the bytes of a catalog, or of an offering, of which there are thousands. The messages have five to ten times as many,
+// and are wanted only when another planner is told everything.
+type packed string
 
 // message is an object's message; nil where it has none.
 func message(o snapshot.Object) proto.Message {
 	switch p := o.Payload.(type) {
 	case packed:
-		m := &clusterpb.Catalog{}
-		if err := proto.Unmarshal(p, m); err != nil {
+		var m proto.Message = &clusterpb.Catalog{}
+		if o.Kind == snapshot.Offering {
+			m = &clusterpb.Offering{}
+		}
+		if err := proto.Unmarshal([]byte(p), m); err != nil {
 			return nil // it was a message before it was packed
 		}
 		return m
@@ -279,7 +282,7 @@ func message(o snapshot.Object) proto.Message {
 func Object(k snapshot.Kind, id string, m proto.Message) snapshot.Object {
 	data, hash := encode(m)
 	o := snapshot.Object{Kind: k, ID: id, Hash: hash, Payload: m}
-	if k == snapshot.Catalog {
+	if k == snapshot.Catalog || k == snapshot.Offering {
 		o.Payload = packed(data)
 	}
 	return o
