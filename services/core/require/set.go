@@ -15,19 +15,35 @@ type Set []Requirement
 
 // NewSet intersects requirements into a Set.
 func NewSet(reqs ...model.Requirement) Set {
-	var s Set
+	if len(reqs) == 0 {
+		return nil
+	}
+	s := make(Set, 0, len(reqs))
 	for _, m := range reqs {
-		s = s.With(New(m))
+		s = s.add(New(m))
 	}
 	return s
 }
 
 // FromLabels is the Set of labels as a node selector means it: each key must have its value.
 func FromLabels(own model.Labels) Set {
-	var s Set
-	for _, l := range own {
-		s = s.With(Value(labels.Normal(l.Key), l.Value))
+	if len(own) == 0 {
+		return nil
 	}
+	s := make(Set, 0, len(own))
+	for _, l := range own {
+		s = s.add(Value(labels.Normal(l.Key), l.Value))
+	}
+	return s
+}
+
+// add is With for a Set that nobody else has yet: it is changed where it lies.
+func (s Set) add(r Requirement) Set {
+	i, ok := s.find(r.Key)
+	if !ok {
+		return slices.Insert(s, i, r)
+	}
+	s[i] = s[i].Intersect(r)
 	return s
 }
 
@@ -46,13 +62,7 @@ func (s Set) find(key string) (int, bool) {
 
 // With is the Set with one more Requirement; a key that was there is intersected.
 func (s Set) With(r Requirement) Set {
-	i, ok := s.find(r.Key)
-	if !ok {
-		return slices.Insert(slices.Clone(s), i, r)
-	}
-	out := slices.Clone(s)
-	out[i] = s[i].Intersect(r)
-	return out
+	return append(make(Set, 0, len(s)+1), s...).add(r)
 }
 
 // Intersect is what both Sets allow.
