@@ -48,15 +48,20 @@ type World struct {
 	Devices *devices.Dims
 
 	catalogs  map[model.CatalogID]*Catalog
-	prices    map[offeringKey]int64
-	reclaimed map[offeringKey]model.ReclaimBand // as far as they are known
-	estimated map[offeringKey]bool              // prices that are estimates
+	offerings map[offeringKey]offering
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
+}
+
+// offering is what is remembered of an offering: of several reservations the lowest price.
+type offering struct {
+	price     int64
+	reclaimed model.ReclaimBand // 0 where it is not known
+	estimated bool
 }
 
 type offeringKey struct {
@@ -198,26 +203,22 @@ func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 
 func (w *World) addOfferings() error {
 	w.Overlays = offer.NewOverlays(w.Snapshot)
-	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
-	w.reclaimed = make(map[offeringKey]model.ReclaimBand)
+	w.offerings = make(map[offeringKey]offering, len(w.Snapshot.Offerings))
 	w.Places, w.ShiftedZones = offer.NewPlaces(w.Snapshot.Offerings), model.ShiftedZones(w.Snapshot.Offerings)
-	w.estimated = make(map[offeringKey]bool)
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
 		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
-		old, seen := w.prices[key]
+		known, seen := w.offerings[key]
 		if seen && o.CapacityType != model.Reserved {
 			return fmt.Errorf("offering %s/%s/%s is there twice", o.InstanceType, o.Zone, o.CapacityType)
 		}
-		if !seen || o.Price < old {
-			w.prices[key] = o.Price
-			if o.PriceEstimated {
-				w.estimated[key] = true
-			}
+		if !seen || o.Price < known.price {
+			known.price, known.estimated = o.Price, known.estimated || o.PriceEstimated
 		}
 		if o.Reclaimed != 0 {
-			w.reclaimed[key] = o.Reclaimed
+			known.reclaimed = o.Reclaimed
 		}
+		w.offerings[key] = known
 		if id := w.Places[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
 			return fmt.Errorf("offering %s: zone_id: %s, and %s of another offering in the same zone", o.Key(), o.ZoneID, id)
 		}
@@ -342,7 +343,7 @@ func (w *World) Price(c *model.Claim) int64 {
 		}
 		return c.Price
 	}
-	if p, ok := w.prices[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]; ok && p > 0 {
+	if p := w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].price; p > 0 {
 		return p
 	}
 	return c.Price
@@ -353,19 +354,19 @@ func (w *World) Estimated(c *model.Claim) bool {
 	if c.InstanceType == "" {
 		return len(c.Offerings) > 0 && c.Offerings[0].PriceEstimated
 	}
-	return w.estimated[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]
+	return w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].estimated
 }
 
 // Reclaimed is how often AWS takes back instances like that of a claim; 0 where it is not known.
 func (w *World) Reclaimed(c *model.Claim) model.ReclaimBand {
-	return w.reclaimed[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]
+	return w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].reclaimed
 }
 
 // Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any
 // offering it says so of all.
 func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool {
-	_, ok := w.prices[offeringKey{t, zone, ct}]
-	return ok || len(w.prices) == 0
+	_, ok := w.offerings[offeringKey{t, zone, ct}]
+	return ok || len(w.offerings) == 0
 }
 
 // WeighedPrice is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the

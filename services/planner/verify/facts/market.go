@@ -20,7 +20,7 @@ type Market struct {
 	// attach are the highest attach limits that ready nodes tell, by type and CSI driver.
 	attach map[model.TypeName]map[model.Resource]int64
 	// offerings has of several reservations of one kind the cheapest that is available.
-	offerings map[OfferingKey]model.Offering
+	offerings map[OfferingKey]*model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
 	zoneIDs map[string]string
 	// Shifted are the zones that the cluster is shifted away from.
@@ -45,7 +45,7 @@ func newMarket(in *model.Input) *Market {
 		now: in.Now, overlays: offer.NewOverlays(s),
 		classes: index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		types:   make(map[typeKey]*model.InstanceType), attach: toldLimits(s.Nodes),
-		offerings: make(map[OfferingKey]model.Offering), zoneIDs: model.ZoneIDs(s.Offerings),
+		offerings: make(map[OfferingKey]*model.Offering, len(s.Offerings)), zoneIDs: model.ZoneIDs(s.Offerings),
 		Shifted: model.ShiftedZones(s.Offerings),
 	}
 	for i := range s.Catalogs {
@@ -54,9 +54,10 @@ func newMarket(in *model.Input) *Market {
 			m.types[typeKey{cat.ID, cat.InstanceTypes[j].Name}] = &cat.InstanceTypes[j]
 		}
 	}
-	for _, o := range s.Offerings {
+	for i := range s.Offerings {
+		o := &s.Offerings[i]
 		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType}
-		if old, ok := m.offerings[key]; !ok || !m.Available(&old) || (m.Available(&o) && o.Price < old.Price) {
+		if old, ok := m.offerings[key]; !ok || !m.Available(old) || (m.Available(o) && o.Price < old.Price) {
 			m.offerings[key] = o
 		}
 	}
@@ -73,8 +74,10 @@ func (m *Market) Type(class model.NodeClassName, name model.TypeName) *model.Ins
 
 // Offering looks an offering up, whether it is available or not.
 func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
-	o, ok := m.offerings[key]
-	return o, ok
+	if o, ok := m.offerings[key]; ok {
+		return *o, true
+	}
+	return model.Offering{}, false
 }
 
 // ZoneID is the id of a zone; "" where it is not known.
