@@ -69,8 +69,10 @@ type Kube struct {
 	changed chan struct{}
 	dirty   dirty
 
-	mu   sync.Mutex // guards seen
+	mu   sync.Mutex // guards seen and read
 	seen *cluster.State
+	// read are the pods of each node as they were read last.
+	read map[string]objects.Pods
 
 	said  *said.Said
 	wrote wrote
@@ -127,7 +129,7 @@ func (k *Kube) Replicas() cluster.Replicas { return k.replicas }
 func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
 		client: client, dynamic: dyn, log: c.Log, now: c.Now,
-		changed: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), read: map[string]objects.Pods{},
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)

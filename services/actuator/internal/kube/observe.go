@@ -124,6 +124,7 @@ func (k *Kube) observeNodes(s *cluster.State, names map[string]bool) error {
 func (k *Kube) node(name string) (*cluster.Node, error) {
 	n, err := k.nodes.Get(name)
 	if apierrors.IsNotFound(err) {
+		delete(k.read, name)
 		return nil, nil //nolint:nilnil // absence is an answer here
 	}
 	if err != nil {
@@ -137,7 +138,8 @@ func (k *Kube) node(name string) (*cluster.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list volume attachments of node %s: %w", name, err)
 	}
-	node := objects.Node(n, pods)
+	k.read[name] = k.read[name].Read(pods)
+	node := objects.Node(n, k.read[name].Values())
 	if len(attachments) > 0 {
 		node.VolumesAttached = k.attached(pods, attachments)
 	}
@@ -145,19 +147,17 @@ func (k *Kube) node(name string) (*cluster.Node, error) {
 }
 
 func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
-	objects, err := k.pods.ByIndex(byNode, node)
+	found, err := k.pods.ByIndex(byNode, node)
 	if err != nil {
 		return nil, fmt.Errorf("list pods on node %s: %w", node, err)
 	}
-	pods := make([]*corev1.Pod, 0, len(objects))
-	for _, o := range objects {
+	pods := make([]*corev1.Pod, 0, len(found))
+	for _, o := range found {
 		if p, ok := o.(*corev1.Pod); ok {
 			pods = append(pods, p)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(pods, objects.ByName)
 	return pods, nil
 }
 

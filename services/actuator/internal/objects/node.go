@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// Node reads a node and the pods on it. Its volumes are not told by these objects and stay uncounted.
-func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
+// Node reads a node; the pods on it are given. Its volumes are not told by this object and stay uncounted.
+func Node(n *corev1.Node, pods []cluster.Pod) cluster.Node {
 	capacity, _ := reader.Amounts(n.Status.Capacity) // what is out of bounds counts as the bound
 	allocatable, _ := reader.Amounts(n.Status.Allocatable)
 	out := cluster.Node{
@@ -29,6 +29,7 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 		Cordoned:    n.Spec.Unschedulable,
 		Terminating: n.DeletionTimestamp != nil,
 		CreateTime:  n.CreationTimestamp.Time,
+		Pods:        pods,
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -39,10 +40,42 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 		})
 	}
 	slices.SortFunc(out.Conditions, func(a, b model.NodeCondition) int { return cmp.Compare(a.Type, b.Type) })
-	for _, p := range pods {
-		out.Pods = append(out.Pods, Pod(p))
-	}
 	return out
+}
+
+// Pods are the pods on a node, and what was read of each.
+type Pods struct {
+	of     []*corev1.Pod
+	values []cluster.Pod
+}
+
+// Read reads pods of a cache, which are sorted by name, those alone that are not as they were before: of many pods on a node one changes
+// at a time.
+func (p Pods) Read(pods []*corev1.Pod) Pods {
+	if len(pods) == 0 {
+		return Pods{}
+	}
+	now := Pods{pods, make([]cluster.Pod, len(pods))}
+	at := 0
+	for i, pod := range pods {
+		for at < len(p.of) && ByName(p.of[at], pod) < 0 {
+			at++
+		}
+		if at < len(p.of) && p.of[at] == pod {
+			now.values[i] = p.values[at]
+		} else {
+			now.values[i] = Pod(pod)
+		}
+	}
+	return now
+}
+
+// Values are what was read; callers must not change it.
+func (p Pods) Values() []cluster.Pod { return p.values }
+
+// ByName orders pods by namespace and name.
+func ByName(a, b *corev1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // Pod reads a pod as far as a drain cares.
@@ -87,10 +120,21 @@ func Pod(p *corev1.Pod) cluster.Pod {
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		out.GracePeriod = time.Duration(*s) * time.Second
 	}
-	requests, _ := reader.Amounts(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
-	out.Size = requests.Size()
+	out.Size = size(p)
 	out.Tied = tied(&p.Spec)
 	return out
+}
+
+// size is that of all that a pod requests. What a pod without containers requests stands where caches keep the sum.
+func size(p *corev1.Pod) int64 {
+	var sum corev1.ResourceList
+	if r := p.Spec.Resources; len(p.Spec.Containers) > 0 || r == nil {
+		sum = resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
+	} else {
+		sum = r.Requests
+	}
+	requests, _ := reader.Amounts(sum)
+	return requests.Size()
 }
 
 // tolerates follows Kubernetes: an empty key with Exists tolerates everything, an empty effect every effect.
