@@ -49,8 +49,8 @@ type State struct {
 	Disruptions map[model.DisruptionID]model.DisruptionRecord
 	Pools       map[model.PoolName]cluster.Pool
 	Classes     map[model.NodeClassName]Class
-	Offerings   map[OfferingKey]Offering
-	// MarketKnown says that Offerings are all that EC2 sells, so that what is not among them is not sold.
+	Market      Market
+	// MarketKnown says that Market has all that EC2 sells, so that what is not in it is not sold.
 	MarketKnown bool
 	// ShiftedZones are the zones that the cluster is shifted away from.
 	ShiftedZones map[string]bool
@@ -88,6 +88,19 @@ type OfferingKey struct {
 	CapacityType model.CapacityType
 	// ReservationID is "" unless the capacity type is Reserved.
 	ReservationID string
+}
+
+// Market tells what offerings cost now, and which there are.
+type Market interface {
+	Offering(key OfferingKey) (Offering, bool)
+}
+
+// sold looks an offering up; without a market there is none.
+func sold(m Market, key OfferingKey) (Offering, bool) {
+	if m == nil {
+		return Offering{}, false
+	}
+	return m.Offering(key)
 }
 
 // Offering is what an offering costs now, and until when there is none.

@@ -14,6 +14,14 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// prices are a market of their own.
+type prices map[OfferingKey]Offering
+
+func (p prices) Offering(key OfferingKey) (Offering, bool) {
+	o, ok := p[key]
+	return o, ok
+}
+
 func at(minutes int) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
@@ -52,12 +60,12 @@ func state() State {
 				"r5.large": shape("r5.large", 2000),
 			},
 		}},
-		Offerings: map[OfferingKey]Offering{},
-		Nodes:     map[model.ClaimID]cluster.Node{"old": {Name: "n-old", Ready: true, Pods: []cluster.Pod{{Namespace: "d", Name: "web"}}}},
+		Market: prices{},
+		Nodes:  map[model.ClaimID]cluster.Node{"old": {Name: "n-old", Ready: true, Pods: []cluster.Pod{{Namespace: "d", Name: "web"}}}},
 	}
 	for name, price := range map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000, "r5.large": 126_000} {
 		for _, zone := range []string{"a", "b", "c"} {
-			s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = Offering{Price: price}
+			s.Market.(prices)[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = Offering{Price: price}
 		}
 	}
 	return s
@@ -244,7 +252,7 @@ func editNode(s *State, f func(*cluster.Node)) {
 }
 
 func reprice(s *State, name, zone string, o Offering) {
-	s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = o
+	s.Market.(prices)[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = o
 }
 
 func limits(s *State, resource string, value int64) {

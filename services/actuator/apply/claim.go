@@ -176,7 +176,8 @@ func (v *verifier) offerings(w model.NodeClaim, pool cluster.Pool, class Class, 
 	}
 	left := slices.DeleteFunc(kept, func(o model.RankedOffering) bool {
 		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
-		return t.tried[key] >= v.state.Offerings[key].Tries
+		now, _ := sold(v.state.Market, key)
+		return t.tried[key] >= now.Tries
 	})
 	if len(left) == 0 && first == (model.Reason{}) {
 		first = model.Reason{
@@ -211,7 +212,7 @@ func (v *verifier) offering(w model.NodeClaim, o model.RankedOffering, by place,
 		return fail(model.CodeNoOffering, "class %q has no subnet there", w.NodeClass)
 	}
 	key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
-	now, ok := v.state.Offerings[key]
+	now, ok := sold(v.state.Market, key)
 	if !ok {
 		return fail(model.CodeNoOffering, "EC2 does not sell it")
 	}

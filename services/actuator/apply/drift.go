@@ -17,8 +17,8 @@ type Present struct {
 	Class    *Class
 	Node     *cluster.Node
 	Instance *rules.Placement
-	// Offerings are what EC2 sells; MarketKnown says that they are all, so that what is not among them is not sold.
-	Offerings   map[OfferingKey]Offering
+	// Market is what EC2 sells; MarketKnown says that it has all, so that what is not in it is not sold.
+	Market      Market
 	MarketKnown bool
 }
 
@@ -41,7 +41,7 @@ func Drift(c model.Claim, p Present) model.Reason {
 			return ok
 		}
 		f.Sold = func(t model.TypeName, zone string, capacity model.CapacityType) bool {
-			_, ok := p.Offerings[OfferingKey{t, zone, capacity, ""}]
+			_, ok := sold(p.Market, OfferingKey{t, zone, capacity, ""})
 			return ok
 		}
 	}
@@ -68,7 +68,7 @@ func label(c model.Claim, p Present, key string) (string, bool) {
 
 // drift is what the state says of the claim.
 func (v *verifier) drift(c model.Claim) model.Reason {
-	p := Present{Now: v.state.Now, Offerings: v.state.Offerings, MarketKnown: v.state.MarketKnown}
+	p := Present{Now: v.state.Now, Market: v.state.Market, MarketKnown: v.state.MarketKnown}
 	if pool, ok := v.state.Pools[c.NodePool]; ok {
 		p.Pool = &pool
 	}

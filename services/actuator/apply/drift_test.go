@@ -46,7 +46,7 @@ func in(key string, values ...string) model.Requirement {
 
 func unsold(s *State) {
 	for _, zone := range []string{"a", "b"} {
-		delete(s.Offerings, OfferingKey{"m5.large", zone, model.OnDemand, ""})
+		delete(s.Market.(prices), OfferingKey{"m5.large", zone, model.OnDemand, ""})
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDrift(t *testing.T) {
 		"a zone's id that no one knows": {edit: []func(*State){requires(in(labels.ZoneID, "use1-az1"))}},
 		"a type that is not sold":       {edit: []func(*State){unsold}, word: "InstanceTypeNotFound", says: "as on-demand in a"},
 		"a type that is sold elsewhere": {
-			edit: []func(*State){func(s *State) { delete(s.Offerings, OfferingKey{"m5.large", "a", model.OnDemand, ""}) }}, word: "InstanceTypeNotFound",
+			edit: []func(*State){func(s *State) { delete(s.Market.(prices), OfferingKey{"m5.large", "a", model.OnDemand, ""}) }}, word: "InstanceTypeNotFound",
 		},
 		"a type that there is none of lately": {edit: []func(*State){func(s *State) { reprice(s, "m5.large", "a", Offering{UnavailableUntil: at(9)}) }}},
 		"a type that is sold as spot":         {edit: []func(*State){unsold, spot}, word: "InstanceTypeNotFound"},
@@ -161,4 +161,6 @@ func launched(o model.RankedOffering) func(*State) {
 	return func(s *State) { editClaim(s, func(c *model.Claim) { c.LaunchedAs(o) }) }
 }
 
-func spot(s *State) { s.Offerings[OfferingKey{"m5.large", "b", model.Spot, ""}] = Offering{Price: 1} }
+func spot(s *State) {
+	s.Market.(prices)[OfferingKey{"m5.large", "b", model.Spot, ""}] = Offering{Price: 1}
+}

@@ -9,7 +9,7 @@ import (
 
 // price is what the claim's instance costs now, or cost at its launch where the market no longer says.
 func (v *verifier) price(c model.Claim) int64 {
-	o, ok := v.state.Offerings[OfferingKey{c.InstanceType, c.Zone, c.CapacityType, c.ReservationID}]
+	o, ok := sold(v.state.Market, OfferingKey{c.InstanceType, c.Zone, c.CapacityType, c.ReservationID})
 	if !ok {
 		return c.Price
 	}

@@ -83,7 +83,7 @@ func TestLargestSetFitsOneTransaction(t *testing.T) {
 		zone := []string{"a", "b"}[i%2]
 		name := fmt.Sprintf("m7gd.metal-%02dxl", i/2)
 		cheap = append(cheap, offering(name, zone, 50_000))
-		s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = Offering{Price: 50_000}
+		s.Market.(prices)[OfferingKey{model.TypeName(name), zone, model.OnDemand, ""}] = Offering{Price: 50_000}
 		editClass(&s, func(c *Class) { c.Shapes[model.TypeName(name)] = c.Shapes["m5.large"] })
 	}
 	editPool(&s, func(p *cluster.Pool) { p.Requirements = []model.Requirement{{Key: "tier", Operator: model.Exists}} })

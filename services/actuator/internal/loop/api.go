@@ -194,7 +194,7 @@ func (t *term) commit(ctx context.Context, b store.Batch) error {
 func (t *term) state() apply.State {
 	s := apply.State{
 		Now: t.agenda.Now(), Revision: t.registry.Revision(), Region: t.cfg.Region, Created: t.registry.Created,
-		Offerings: t.market.Prices(), MarketKnown: t.market.Known(), Repair: t.cfg.Repair,
+		Market: t.market, MarketKnown: t.market.Known(), Repair: t.cfg.Repair,
 		ShiftedZones: t.market.ShiftedZones(),
 		Claims:       map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
 		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{},

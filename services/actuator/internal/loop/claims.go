@@ -196,9 +196,9 @@ func (s *claims) available(class model.NodeClassName, offerings []model.RankedOf
 // record is what a claim remembers of an instance.
 func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 	o := model.RankedOffering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID}
-	now, ok := s.market.Prices()[apply.OfferingKey{
+	now, ok := s.market.Offering(apply.OfferingKey{
 		InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID,
-	}]
+	})
 	if ok {
 		o.Price, o.PriceEstimated = now.Price, now.Estimated
 	}
@@ -259,7 +259,7 @@ func (s *claims) compared(c model.Claim) model.Claim {
 		return c
 	}
 	p := apply.Present{
-		Now: s.agenda.Now(), Node: s.cluster.Node(&c), Offerings: s.market.Prices(), MarketKnown: s.market.Known(),
+		Now: s.agenda.Now(), Node: s.cluster.Node(&c), Market: s.market, MarketKnown: s.market.Known(),
 		Pool: s.cluster.Pool(c.NodePool), Class: s.present[c.NodeClass], Instance: shown(s.instances, &c),
 	}
 	if p.Pool != nil {
@@ -287,7 +287,7 @@ func (s *claims) outlived(c *model.Claim) {
 		return
 	}
 	c.CapacityType, c.ReservationID = model.OnDemand, ""
-	if now, ok := s.market.Prices()[apply.OfferingKey{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}]; ok {
+	if now, ok := s.market.Offering(apply.OfferingKey{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}); ok {
 		c.Price = now.Price
 	}
 	has := values(c.Labels)

@@ -71,9 +71,10 @@ type Market struct {
 	keptTypes, keptSpot time.Time
 	keptClasses         int
 
-	// prices and offers say the same, of every offering: made of the above and of the shortages.
-	prices map[apply.OfferingKey]apply.Offering
+	// offers are what each offering costs, sorted: made of the above and of the shortages. Tries are of those that were short lately
+	// how many claims may try each.
 	offers []model.Offering
+	tries  map[apply.OfferingKey]int
 	// zoneIDs are the ids of zones by name, as far as node classes have subnets there.
 	zoneIDs map[string]string
 	// repriced says that prices and offers are behind the above; version counts how often they were made.
@@ -95,10 +96,21 @@ func (m *Market) Known() bool { return !m.typesAt.IsZero() && !m.unpriced && !m.
 // Version counts the changes of what is known.
 func (m *Market) Version() int { return m.version }
 
-// Prices are what each offering costs now, and until when there is none of it.
-func (m *Market) Prices() map[apply.OfferingKey]apply.Offering { return m.prices }
+// Offering is what an offering costs now, and until when there is none of it.
+func (m *Market) Offering(key apply.OfferingKey) (apply.Offering, bool) {
+	named := model.Offering{InstanceType: key.InstanceType, Zone: key.Zone, CapacityType: key.CapacityType, ReservationID: key.ReservationID}
+	i, ok := slices.BinarySearchFunc(m.offers, named, model.Offering.Compare)
+	if !ok {
+		return apply.Offering{}, false
+	}
+	o := &m.offers[i]
+	return apply.Offering{
+		Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
+		Full: o.ReservationRemaining != nil && *o.ReservationRemaining == 0, Tries: m.tries[key],
+	}, true
+}
 
-// Offerings are the same as a list, in order. It is another list whenever something in it is another.
+// Offerings are all that is sold, in order. It is another list whenever something in it is another.
 func (m *Market) Offerings() []model.Offering { return m.offers }
 
 // Refresh asks for types, list prices and spot prices when they are due.
@@ -197,7 +209,6 @@ func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 	for _, t := range m.types {
 		most += 2 * len(t.Zones) // on demand, and spot
 	}
-	m.prices = make(map[apply.OfferingKey]apply.Offering, most)
 	offers := make([]model.Offering, 0, most+len(m.reserved))
 	tries := map[apply.OfferingKey]int{}
 	for _, t := range m.types {
@@ -216,14 +227,8 @@ func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 	for i := range offers {
 		offers[i].ZoneShifted = m.Shifted(offers[i].Zone)
 	}
-	for _, o := range offers {
-		m.prices[offeringKey(o)] = apply.Offering{
-			Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
-			Full: o.ReservationRemaining != nil && *o.ReservationRemaining == 0, Tries: tries[offeringKey(o)],
-		}
-	}
 	slices.SortFunc(offers, model.Offering.Compare)
-	m.offers = offers
+	m.offers, m.tries = offers, tries
 }
 
 // VCPU is how many vCPUs a type has; 0 where it is not known.

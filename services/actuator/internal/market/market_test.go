@@ -54,7 +54,7 @@ func TestPricesAreWhatIsKnownOrElseEstimates(t *testing.T) {
 	if d := cmp.Diff(want, m.Offerings()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got := m.Prices()[apply.OfferingKey{InstanceType: "priced", Zone: "a", CapacityType: model.Spot}]; got.Price != 200 || !got.UnavailableUntil.Equal(until) {
+	if got, _ := m.Offering(apply.OfferingKey{InstanceType: "priced", Zone: "a", CapacityType: model.Spot}); got.Price != 200 || !got.UnavailableUntil.Equal(until) {
 		t.Errorf("%+v, want the same as in the list", got)
 	}
 	m.spotAt, m.repriced = until, true

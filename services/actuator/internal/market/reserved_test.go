@@ -44,8 +44,8 @@ func TestWhatIsReserved(t *testing.T) {
 			}
 			out[o.ReservationID] = *o.ReservationRemaining
 			key := apply.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, ReservationID: o.ReservationID}
-			if full := m.Prices()[key].Full; full != (*o.ReservationRemaining == 0) || full != s.Full(o.ReservationID) {
-				t.Errorf("%s: full is %v, of %d that are left", o.ReservationID, full, *o.ReservationRemaining)
+			if now, _ := m.Offering(key); now.Full != (*o.ReservationRemaining == 0) || now.Full != s.Full(o.ReservationID) {
+				t.Errorf("%s: full is %v, of %d that are left", o.ReservationID, now.Full, *o.ReservationRemaining)
 			}
 		}
 		return out
