@@ -12,7 +12,7 @@ import (
 // over and over, and half of a large one would be garbage. Here it is garbageLeast, or a quarter of what is in use where that is more, and half
 // of more than garbageLarge, of which collecting would be a third to a half of what a service computes.
 const (
-	garbageLeast = 6 << 20
+	garbageLeast = 4 << 20
 	garbageLarge = 96 << 20
 	// garbageLook is how often is asked whether a service rests. It does when it has allocated less than garbageRest since the
 	// time before. What is left of its work is collected then, where that allocated garbageWork: else it would be in memory until the next.
