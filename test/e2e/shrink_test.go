@@ -35,7 +35,7 @@ const (
 // nearBound is how much more than any nodes could cost those may cost that are left, and calm how long nothing has changed then.
 // Most seeds end within half of that: docs/versus.md has figures.
 const (
-	nearBound = 1.1
+	nearBound = 1.08
 	calm      = 12 * time.Second
 )
 
