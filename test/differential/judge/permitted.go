@@ -157,12 +157,17 @@ func (t *trial) withinBudgets(p *model.NodePool) {
 			most = math.Ceil(float64(nodes) * most / 100)
 		}
 		for _, d := range t.Plan.Disruptions {
+			of := 0
 			for _, id := range d.Candidates {
 				capped := len(b.Reasons) == 0 || slices.Contains(b.Reasons, d.Reason)
 				if byChoice(d.Reason) && capped && t.claim(id).NodePool == p.Name {
-					going++
+					of++
 				}
 			}
+			if d.Staged { // the first goes now, the others as budgets let them
+				of = min(of, 1)
+			}
+			going += of
 		}
 		if float64(going) > most {
 			t.forbidden("budget", "%d nodes of node pool %s go, a budget allows %g", going, p.Name, most)
