@@ -26,6 +26,8 @@ type counts struct {
 	lone bool
 	// where says where a place lies; places that do not count lie nowhere.
 	where func(*Place) domain
+	// counted is how certain it is that a place counts which turns out to be a variant.
+	counted func(*kind, *Variant) certainty
 	// grew is called with each domain whose least count grew, and by how much.
 	grew func(value string, n int)
 }
@@ -33,8 +35,9 @@ type counts struct {
 func newCounts(key string) *counts {
 	return &counts{
 		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*Place]int),
-		where: func(p *Place) domain { return p.domain(key) },
-		grew:  func(string, int) {},
+		where:   func(p *Place) domain { return p.domain(key) },
+		counted: func(*kind, *Variant) certainty { return surely },
+		grew:    func(string, int) {},
 	}
 }
 
@@ -129,6 +132,8 @@ type domains struct {
 	open    []*Place
 	// unlisted says that there may be a domain that nothing lists.
 	unlisted bool
+	// counted is how certain it is that a place counts which turns out to be a variant.
+	counted func(*kind, *Variant) certainty
 }
 
 func newDomains(all []*Place, where func(*Place) domain) *domains {
@@ -176,7 +181,7 @@ func newSpread(t model.TopologySpread, self bool, over *domains) *spread {
 		s.self = 1
 	}
 	s.pods.lone = s.pods.key == labels.Hostname
-	s.pods.where = func(p *Place) domain { return over.of[p] }
+	s.pods.where, s.pods.counted = func(p *Place) domain { return over.of[p] }, over.counted
 	s.pods.grew = s.rise
 	return s
 }

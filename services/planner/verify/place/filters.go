@@ -267,28 +267,34 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 	if known := f.over[name]; known != nil {
 		return known, name
 	}
-	where := f.included(f.c.places.nodeRules(class), t, all)
+	counts := included(f.c.places.nodeRules(class), t, all)
 	staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.gone[p] })
-	out := newDomains(staying, where)
+	out := newDomains(staying, domainsBy(labels.Normal(t.TopologyKey), counts))
+	out.counted = counts
 	f.over[name] = out
 	return out, name
 }
 
-// included says where places lie for a constraint: nowhere unless they have the labels of all hard constraints and its
-// inclusion policies let them in.
-func (f *filters) included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*Place) domain {
-	key := labels.Normal(t.TopologyKey)
+// included says how certain it is that a node counts for a constraint which turns out to be a variant of a kind: never unless it has the labels
+// of all hard constraints and the inclusion policies let it in.
+func included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*kind, *Variant) certainty {
+	return func(k *kind, v *Variant) certainty {
+		if t.HonorTaints {
+			if _, tolerated := rules.tolerates(k.taints); !tolerated {
+				return never
+			}
+		}
+		return counted(rules, t, all, v)
+	}
+}
+
+// domainsBy says where places lie by a label, as far as they count.
+func domainsBy(key string, counts func(*kind, *Variant) certainty) func(*Place) domain {
 	known := make(map[*kind]domain)
 	return func(p *Place) domain {
 		d, ok := known[p.kind]
 		if !ok {
-			_, tolerated := rules.tolerates(p.kind.taints)
-			d = p.kind.domain(key, func(v *Variant) certainty {
-				if t.HonorTaints && !tolerated {
-					return never
-				}
-				return counted(rules, t, all, v)
-			})
+			d = p.kind.domain(key, func(v *Variant) certainty { return counts(p.kind, v) })
 			known[p.kind] = d
 		}
 		return p.named(key, d)

@@ -83,9 +83,11 @@ func (k *kind) domain(key string, counts func(*Variant) certainty) domain {
 	return out
 }
 
-// where is where a place lies for a count if it becomes something that pods of a DaemonSet start on.
+// where is where a place lies for a count if it becomes something that pods of a DaemonSet start on, and that counts.
 func (p *Place) where(daemon *nodeRules, c *counts) domain {
-	on := p.named(c.key, p.kind.domain(c.key, func(v *Variant) certainty { return daemon.start(p.kind.taints, v) }))
+	on := p.named(c.key, p.kind.domain(c.key, func(v *Variant) certainty {
+		return min(daemon.start(p.kind.taints, v), c.counted(p.kind, v))
+	}))
 	d := c.where(p)
 	d.values = slices.DeleteFunc(slices.Clone(d.values), func(v string) bool { return !slices.Contains(on.values, v) && !on.unlisted })
 	d.unlisted = d.unlisted && on.unlisted
