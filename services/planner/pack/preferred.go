@@ -50,7 +50,8 @@ func (a *attempt) anotherIsSoft(b *purchase.NewClaim) bool {
 func (a *attempt) bestPreferred(b *purchase.NewClaim, keys []string) (to *market.Option, matters bool) {
 	best, least, price := b.Base, int64(-1), market.PreferencePrice(&a.s.v.Policy)
 	seen, first := make(map[string]bool), int64(0)
-	options, _ := a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool { return o == b.Base || a.s.limits.AllowInstead(o, b.Base) })
+	fits := a.s.devicesFit(b, claimants(b.Items)...) // none of them has its devices before the claim has a site
+	options, _ := a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool { return o == b.Base || a.s.limits.AllowInstead(o, b.Base) && fits(o) })
 	for _, o := range options {
 		place := o.Key(keys)
 		if seen[place] {
