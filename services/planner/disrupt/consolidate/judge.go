@@ -20,19 +20,15 @@ const (
 )
 
 // replaceShare is how much of what the removed nodes cost their replacement must save at least. New nodes run beside the old
-// ones for a while, and not all pods come to them. It is mixedShare where some pods go to nodes which are open: the scheduler puts
-// those wherever it likes, and for what is left without room in the end one more node is bought.
-const (
-	replaceShare = 0.10
-	mixedShare   = 0.15
-)
+// ones for a while, and not all pods come to them.
+const replaceShare = 0.10
 
-// bar is what a decision must save at least. share is how much of what it replaces that is, where evictions ask for less; more is what
+// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less; more is what
 // interruptions make of it.
 type bar struct {
-	least int64
-	share float64
-	more  int64
+	least   int64
+	byShare bool
+	more    int64
 }
 
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
@@ -111,12 +107,8 @@ func (j *judge) barAt(d *draft.Decision, price int64) bar {
 	out := bar{least: j.draft.Churn.Least(price, factor)}
 	if len(d.Replacements) > 0 && price > 0 {
 		_, weighed := j.draft.Price(d.Hosts)
-		share := replaceShare
-		if len(d.Destinations) > 0 {
-			share = mixedShare
-		}
-		if least := int64(float64(weighed) * share); least > out.least {
-			out = bar{least: least, share: share}
+		if share := int64(float64(weighed) * replaceShare); share > out.least {
+			out = bar{least: share, byShare: true}
 		}
 	}
 	if r := j.reclaims(d); r.known {
@@ -193,9 +185,9 @@ func (j *judge) notWorth(host int, saving, price int64, bar bar) model.Reason {
 	saves, least := fit.Price(max(0, saving), j.v.Estimated(j.v.Hosts[host].Claim)), fit.Money(bar.least)
 	r := model.Reason{Code: model.CodePayback, Subject: j.v.Hosts[host].Name()}
 	switch {
-	case bar.share > 0:
-		r.Message = fmt.Sprintf("replacing it would save %s an hour: a replacement must save %.0f %% of what it replaces, here %s, to be worth evictions",
-			saves, bar.share*100, least)
+	case bar.byShare:
+		r.Message = fmt.Sprintf("replacing it would save %s an hour: a replacement must save a tenth of what it replaces, here %s, to be worth evictions",
+			saves, least)
 		r.Remedy = "set policy.eviction_price to 0"
 	case price > 0 && bar.least > j.v.Policy.MinSaving:
 		r.Message = fmt.Sprintf("removing it would save %s an hour, and the eviction cost of its pods is %s: it must save %s to pay back within %s",
