@@ -37,7 +37,7 @@ func FromLabels(own model.Labels) Set {
 	return s
 }
 
-// add is With for a Set that nobody else has yet: it is changed where it lies.
+// add is With for a Set that is not shared yet: it is changed where it lies.
 func (s Set) add(r Requirement) Set {
 	i, ok := s.find(r.Key)
 	if !ok {

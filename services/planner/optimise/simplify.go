@@ -55,30 +55,14 @@ func (s *solver) simplify(work int64) (*simpler, *compact.Problem) {
 }
 
 func (p *simpler) keepRules(s *solver) {
-	wanted := make([]float64, len(s.c.Rules))
-	of := make([]problem.Set, len(s.c.Rules))
-	for i, n := range s.base.Rest {
-		for _, pt := range s.c.RulesOf[i] {
-			r := &s.c.Rules[pt.Rule]
-			if !r.Mutual || r.Most <= 0 {
-				continue
+	for _, r := range s.c.MostWanted(s.base.Rest, mostKept) {
+		of := problem.NewSet(len(p.Items))
+		for i, parts := range s.c.RulesOf {
+			if slices.ContainsFunc(parts, func(pt compact.RulePart) bool { return pt.Rule == r }) {
+				of.Add(i)
 			}
-			if of[pt.Rule] == nil {
-				of[pt.Rule] = problem.NewSet(len(p.Items))
-			}
-			of[pt.Rule].Add(i)
-			wanted[pt.Rule] += float64(n) / float64(r.Most)
 		}
-	}
-	var kept []int
-	for r := range of {
-		if of[r] != nil {
-			kept = append(kept, r)
-		}
-	}
-	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(wanted[b], wanted[a]) })
-	for _, r := range kept[:min(len(kept), mostKept)] {
-		p.Rules = append(p.Rules, problem.Rule{Trigger: of[r], Counted: of[r], Most: int(s.c.Rules[r].Most)})
+		p.Rules = append(p.Rules, problem.Rule{Trigger: of, Counted: of, Most: int(s.c.Rules[r].Most)})
 	}
 }
 

@@ -116,6 +116,27 @@ func (c *Problem) findMutual() {
 	}
 }
 
+// MostWanted are the rules that let only so many pods of their own rows share a bin, those first that ask for the most bins for a demand; up to
+// most of them.
+func (c *Problem) MostWanted(demand []int32, most int) []int32 {
+	bins := make([]float64, len(c.Rules))
+	for i, n := range demand {
+		for _, pt := range c.RulesOf[i] {
+			if r := &c.Rules[pt.Rule]; r.Mutual && r.Most > 0 {
+				bins[pt.Rule] += float64(n) / float64(r.Most)
+			}
+		}
+	}
+	var out []int32
+	for r, n := range bins {
+		if n > 0 {
+			out = append(out, int32(r))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(bins[b], bins[a]) })
+	return out[:min(len(out), most)]
+}
+
 // Pods is how many there are that some bin could hold.
 func (c *Problem) Pods() int {
 	n := 0

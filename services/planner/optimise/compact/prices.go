@@ -91,14 +91,10 @@ func (r *ResourcePrices) eachOf(rule int32, call func(row int)) {
 
 // findPlaces finds the rules whose places have a price.
 func (r *ResourcePrices) findPlaces(demand []int32) {
-	for i, rule := range r.c.Rules {
-		if !rule.Mutual || rule.Most <= 0 {
-			continue
-		}
-		p := places{rule: int32(i)}
-		kinds := make([]bool, len(r.c.Kinds))
-		r.eachOf(p.rule, func(row int) {
-			p.demand += float64(demand[row]) / float64(rule.Most)
+	for _, rule := range r.c.MostWanted(demand, mostPlaces) {
+		p, kinds := places{rule: rule}, make([]bool, len(r.c.Kinds))
+		r.eachOf(rule, func(row int) {
+			p.demand += float64(demand[row]) / float64(r.c.Rules[rule].Most)
 			kinds[r.c.KindOf[row]] = true
 		})
 		for n, b := range r.bins {
@@ -106,12 +102,10 @@ func (r *ResourcePrices) findPlaces(demand []int32) {
 				p.bins = append(p.bins, n)
 			}
 		}
-		if p.demand > 0 && len(p.bins) > 0 {
+		if len(p.bins) > 0 {
 			r.places = append(r.places, p)
 		}
 	}
-	slices.SortStableFunc(r.places, func(x, y places) int { return int(math.Copysign(1, y.demand-x.demand)) })
-	r.places = r.places[:min(len(r.places), mostPlaces)]
 }
 
 // pricePlaces improves the prices of places, one after the other, and says what the demand is worth.
