@@ -15,7 +15,6 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/neighbours"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -84,7 +83,7 @@ func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left, wait []
 		bound := f.specs[n.Pod.ID]
 		node := f.node(string(n.Node))
 		rules, decidable := neighbours.Read(bound)
-		if node == nil || !decidable || !selects(bound.Spec.NodeSelector, node.Labels) || refuses(node, bound) {
+		if node == nil || !decidable || !selects(bound.Spec.NodeSelector, node.Labels) || !tolerates(bound, node) {
 			left = append(left, n)
 			continue
 		}
@@ -120,16 +119,13 @@ func around(f *Fake) *neighbours.Cluster {
 	})
 }
 
-// refuses says that a node has a taint, and the pod does not tolerate whatever there is: the fake knows no other toleration.
-func refuses(n *cluster.Node, p *corev1.Pod) bool {
-	for _, t := range p.Spec.Tolerations {
-		if t.Key == "" && t.Operator == corev1.TolerationOpExists {
-			return false
-		}
+// tolerates says whether a node's taints are for a pod.
+func tolerates(p *corev1.Pod, n *cluster.Node) bool {
+	o := &corev1.Node{}
+	for _, t := range n.Taints {
+		o.Spec.Taints = append(o.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
-	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool {
-		return t.Effect != model.PreferNoSchedule && t.Key != labels.TaintUnregistered
-	})
+	return neighbours.Tolerates(p, o)
 }
 
 func selects(want, has map[string]string) bool {

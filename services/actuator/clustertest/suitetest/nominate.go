@@ -91,18 +91,22 @@ func testPreemption(t *testing.T, w World) {
 	}
 }
 
+// bindableManifest is a pod that the scheduler leaves alone, however quick it is: it does not tolerate Kerf's own taint, which the
+// node of closedManifest has.
 const bindableManifest = `
 apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: NAMESPACE, labels: {app: web}}
 spec:
   nodeSelector: {kerf.test/bound-to: NAME}
-  tolerations: [{operator: Exists}]
+  tolerations: [{key: theirs, operator: Exists}, {key: node.kubernetes.io/not-ready, operator: Exists}]
   containers: [{name: main, image: none, resources: {requests: {cpu: 100m}}}]
 `
 
+var closedManifest = strings.Replace(nodeManifest, "taints: [", "taints: [{key: karpenter.sh/unregistered, effect: NoSchedule}, ", 1)
+
 func testBind(t *testing.T, w World) {
-	w.apply(t, nodeManifest)
+	w.apply(t, closedManifest)
 	p := w.unboundPod(t) // selects what no node has
 	list := []cluster.Nomination{{Pod: p, Node: model.NodeName(w.Name)}}
 	if left, wait, err := w.Nominator.Bind(t.Context(), list); err != nil || len(left) != 1 || len(wait) != 0 {
