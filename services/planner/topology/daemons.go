@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// daemonPods is a DaemonSet whose pods may run on nodes of a form; uncertain says that they may not. The form is what such a
-// node is if they do.
+// daemonPods is a pod of a DaemonSet, of one class or of another that counts alike, which nodes of a form may have; uncertain says
+// that they may not. The form is what such a node is if they do.
 type daemonPods struct {
 	class     *view.Class
 	form      int32
@@ -23,23 +23,69 @@ func (d *daemonPods) on(s *Site) *Site {
 	return &Site{name: s.name, form: d.form, host: s.host}
 }
 
-// daemonsOn are the DaemonSets whose pods may run on nodes of a form.
+// daemonsOn are the pods of DaemonSets that nodes of a form may have.
 func (t *Tally) daemonsOn(id int32) []daemonPods {
 	f := &t.nodes.forms[id]
 	if len(t.nodes.r.Daemons) == 0 || f.daemonsKnown {
 		return f.daemons
 	}
-	var out []daemonPods
-	for _, d := range t.nodes.r.Daemons {
-		never := func(id int32) bool { return !fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }
-		doubtful := func(id int32) bool { return !fit.Admits(d.Profile, &t.nodes.shapes[id].place) }
-		shapes := t.nodes.forms[id].shapes
-		if some := slices.DeleteFunc(slices.Clone(shapes), never); len(some) > 0 {
-			out = append(out, daemonPods{class: d, form: t.nodes.formOf(some), uncertain: slices.ContainsFunc(shapes, doubtful)})
-		}
-	}
+	out := t.daemonsAmong(t.nodes.r.Daemons, id)
 	f = &t.nodes.forms[id] // there may be more forms now
 	f.daemonsKnown, f.daemons = true, out
+	return out
+}
+
+// daemonsAmong are the pods of some DaemonSets that nodes of a form may have.
+func (t *Tally) daemonsAmong(daemons []*view.Class, id int32) (out []daemonPods) {
+	shapes := t.nodes.forms[id].shapes
+	for len(daemons) > 0 {
+		var alike, others []*view.Class
+		for _, d := range daemons {
+			switch {
+			case !slices.ContainsFunc(shapes, func(id int32) bool { return fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }):
+			case len(alike) == 0 || t.countAlike(alike[0], d):
+				alike = append(alike, d)
+			default:
+				others = append(others, d)
+			}
+		}
+		out = append(out, t.daemonsAlike(alike, shapes)...)
+		daemons = others
+	}
+	return out
+}
+
+// countAlike says whether no rule can tell the pods of two classes apart.
+func (t *Tally) countAlike(a, b *view.Class) bool {
+	r := t.nodes.r
+	return r.KindOf[a.Index] == r.KindOf[b.Index] && slices.Equal(r.Classes[a.Index].Owned, r.Classes[b.Index].Owned)
+}
+
+// daemonsAlike are pods of DaemonSets that count alike, each on the shapes that have so many: where one runs on spot nodes and
+// another on those on demand, a node of which that is open has one pod, and not perhaps two.
+func (t *Tally) daemonsAlike(alike []*view.Class, shapes []int32) (out []daemonPods) {
+	least, most := make([]int, len(shapes)), make([]int, len(shapes))
+	for i, id := range shapes {
+		for _, d := range alike {
+			if at := &t.nodes.shapes[id].place; fit.MayRun(d.Profile, at) {
+				most[i]++
+				if fit.Admits(d.Profile, at) {
+					least[i]++
+				}
+			}
+		}
+	}
+	for n, d := range alike {
+		var some []int32
+		for i, id := range shapes {
+			if most[i] > n {
+				some = append(some, id)
+			}
+		}
+		if len(some) > 0 {
+			out = append(out, daemonPods{class: d, form: t.nodes.formOf(some), uncertain: slices.Min(least) <= n})
+		}
+	}
 	return out
 }
 
@@ -60,18 +106,21 @@ func surelyStarts(t *Tally, form, counter int32) (n int32) {
 	return n
 }
 
-// expectedDaemons are the DaemonSets whose pods will start on a host that has not joined yet, or may start on one that has.
+// expectedDaemons are the pods of DaemonSets that will start on a host that has not joined yet, or may start on one that has.
 func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPods {
-	var out []daemonPods
-	for _, w := range t.daemonsOn(s.form) {
-		runs := slices.ContainsFunc(h.Pods, func(p int) bool {
+	all := t.daemonsOn(s.form)
+	if h.Node == nil || len(all) == 0 {
+		return all
+	}
+	runs := func(d *view.Class) bool {
+		return slices.ContainsFunc(h.Pods, func(p int) bool {
 			c := v.Pods[p].Class
-			return c.Daemon && c.Namespace == w.class.Namespace && c.OwnerName == w.class.OwnerName
+			return c.Daemon && c.Namespace == d.Namespace && c.OwnerName == d.OwnerName
 		})
-		if !runs {
-			w.uncertain = w.uncertain || h.Node != nil
-			out = append(out, w)
-		}
+	}
+	out := t.daemonsAmong(slices.DeleteFunc(slices.Clone(t.nodes.r.Daemons), runs), s.form)
+	for i := range out {
+		out[i].uncertain = true
 	}
 	return out
 }

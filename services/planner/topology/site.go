@@ -61,7 +61,9 @@ type form struct {
 	// nodes is how many hosts and claims have it; offered says that more can be bought.
 	nodes   int32
 	offered bool
-	// daemons are the DaemonSets that may run there, once daemonsKnown says that they were worked out.
+	// joined says that some of them have joined, and have what DaemonSets' pods they have.
+	joined bool
+	// daemons are the pods of DaemonSets that may run there, once daemonsKnown says that they were worked out.
 	daemonsKnown bool
 	daemons      []daemonPods
 }
@@ -361,6 +363,19 @@ func (a *nodeForms) possible(filter, form, key int32) (domains []int32, unbounde
 	return podrules.SortUnique(domains), unbounded
 }
 
+// within is a form once it has turned out to be in one of the domains that it may be in.
+func (a *nodeForms) within(form, key, d int32) int32 {
+	shapes := a.forms[form].shapes
+	if len(shapes) == 1 {
+		return form
+	}
+	return a.formOf(slices.DeleteFunc(slices.Clone(shapes), func(id int32) bool {
+		s := &a.shapes[id]
+		in := s.domains[key] == d || s.domains[key] == open && (len(s.maybe[key]) == 0 || slices.Contains(s.maybe[key], d))
+		return !in
+	}))
+}
+
 // at is the domain of a site on a key.
 func (a *nodeForms) at(s *Site, key int32) int32 {
 	if key == podrules.Hostname {
@@ -382,6 +397,7 @@ func (a *nodeForms) hostSite(h *view.Host) *Site {
 	s.host = a.hostOf(h)
 	if !h.Leaving { // by the time that pods come it may be gone, and is no domain to spread over
 		a.forms[s.form].nodes++
+		a.forms[s.form].joined = a.forms[s.form].joined || h.Node != nil
 	}
 	return s
 }

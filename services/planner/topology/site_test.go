@@ -171,6 +171,41 @@ func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 	}
 }
 
+// Zone c is there only if a claim turns out to be in it, and then has the DaemonSet's pod.
+func TestADomainThatAClaimMayOpenHasItsDaemonSetsPods(t *testing.T) {
+	w := newWorld()
+	w.class("agent", func(c *model.PodClass) {
+		c.Daemon, c.OwnerKind = true, "DaemonSet"
+		c.NodeSelector = model.Labels{{Key: zone, Value: "c"}}
+	})
+	w.s.DaemonSets = []model.DaemonSet{{ID: "ns/agent", Class: "agent"}}
+	w.s.Pods = nil
+	w.class("web", func(c *model.PodClass) {
+		c.TopologySpread = []model.TopologySpread{spread(zone, 1, app("web", "agent"))}
+	})
+	w.bound("web", "n1", 1)
+	w.bound("web", "n3", 1)
+	w.offer("b")
+	w.offer("c")
+	b := w.build(t)
+	for range 4 {
+		b.tally.Claim(nil, w.offers...)
+	}
+	if got := b.open("web"); got != "n1 n2 n3" {
+		t.Errorf("open are %q, want n1 n2 n3", got)
+	}
+	mark := b.tally.Mark()
+	b.tally.Add(b.class("web"), b.tally.Host(0), 1)
+	if got := b.open("web"); got != "n3" {
+		t.Errorf("with two in zone a, open are %q, want n3", got)
+	}
+	b.tally.Revert(mark)
+	b.tally.Narrow(b.tally.Claim(nil, w.offers...), nil, w.offers[1])
+	if got := b.open("web"); got != "n1 n2 n3" {
+		t.Errorf("once one claim is in zone c, open are %q, want n1 n2 n3", got)
+	}
+}
+
 func TestHostsInFlightHaveAHostnameOfTheirOwn(t *testing.T) {
 	w := newWorld()
 	w.s.Nodes = nil

@@ -53,15 +53,27 @@ func (dc *domainCounts) leastLoose(rule *podrules.SpreadRule, but, least int32, 
 		return 0
 	}
 	filter := dc.nodes.r.Universes[spec.Universe].Filter
-	empty := func(d int32) bool { return d != but && ct.domains[d].lo == 0 }
 	for i := range dc.nodes.forms {
-		f := &dc.nodes.forms[i]
+		f := dc.nodes.forms[i]
 		if f.nodes == 0 && (actual || !f.offered) || dc.nodes.pass(filter, int32(i)) == passNo {
 			continue
 		}
 		domains, _ := dc.nodes.possible(filter, int32(i), spec.Key)
-		if !slices.ContainsFunc(domains, empty) {
+		starts := int32(-1) // pods that a new node has for sure in whichever of these domains it is
+		for _, d := range domains {
+			if d == but || ct.domains[d].lo > 0 {
+				continue
+			}
+			if n := dc.surely(dc.nodes.within(int32(i), spec.Key, d), rule.Counter); starts < 0 || n < starts {
+				starts = n
+			}
+		}
+		if starts < 0 {
 			continue
+		}
+		more := starts - dc.surely(int32(i), rule.Counter) // those are counted on each node
+		if f.joined {
+			more = 0
 		}
 		times, nodes := int32(1), int32(0)
 		if slices.Contains(domains, but) {
@@ -70,13 +82,16 @@ func (dc *domainCounts) leastLoose(rule *podrules.SpreadRule, but, least int32, 
 		for on, n := range ct.loose {
 			if on.form == int32(i) && n > 0 {
 				nodes++
-				least = min(least, times*n)
+				least = min(least, times*n+more)
 			}
 		}
-		if f.offered && !actual {
-			least = min(least, dc.surely(int32(i), rule.Counter))
+		if nodes < f.nodes {
+			least = min(least, more)
 		}
-		if nodes < f.nodes || least == 0 {
+		if f.offered && !actual {
+			least = min(least, starts)
+		}
+		if least == 0 {
 			return 0
 		}
 	}
