@@ -91,8 +91,7 @@ func testPreemption(t *testing.T, w World) {
 	}
 }
 
-// bindableManifest is a pod that the scheduler leaves alone, however quick it is: it does not tolerate Kerf's own taint, which the
-// node of closedManifest has.
+// bindableManifest is a pod that the scheduler leaves alone, however quick it is: it does not tolerate Kerf's own taint.
 const bindableManifest = `
 apiVersion: v1
 kind: Pod
@@ -103,10 +102,8 @@ spec:
   containers: [{name: main, image: none, resources: {requests: {cpu: 100m}}}]
 `
 
-var closedManifest = strings.Replace(nodeManifest, "taints: [", "taints: [{key: karpenter.sh/unregistered, effect: NoSchedule}, ", 1)
-
 func testBind(t *testing.T, w World) {
-	w.apply(t, closedManifest)
+	w.apply(t, strings.Replace(nodeManifest, "taints: [", "taints: [{key: karpenter.sh/unregistered, effect: NoSchedule}, ", 1))
 	p := w.unboundPod(t) // selects what no node has
 	list := []cluster.Nomination{{Pod: p, Node: model.NodeName(w.Name)}}
 	if left, wait, err := w.Nominator.Bind(t.Context(), list); err != nil || len(left) != 1 || len(wait) != 0 {
