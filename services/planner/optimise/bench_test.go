@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -21,7 +22,7 @@ import (
 // market is generated offerings: families of four ratios of memory to cpu, each in eight sizes, in three zones, on demand
 // and spot, with prices that differ a little everywhere, as they do.
 func market(items int, r *rand.Rand) []problem.Bin {
-	takes := problem.NewSet(items)
+	takes := bits.New(items)
 	for i := range items {
 		takes.Add(i)
 	}
@@ -171,7 +172,7 @@ func workload(tb testing.TB, dir, name string) *problem.Problem {
 	for _, x := range w.Pending {
 		p.Items[x[0]].Count += x[1]
 	}
-	takes := problem.NewSet(len(p.Items))
+	takes := bits.New(len(p.Items))
 	for i := range p.Items {
 		takes.Add(i)
 	}

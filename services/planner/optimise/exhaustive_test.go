@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -21,8 +22,8 @@ func small(r *rand.Rand) *problem.Problem {
 	for range 1 + r.IntN(6) {
 		p.Items[r.IntN(n)].Count++
 	}
-	some := func(of int) problem.Set {
-		s := problem.NewSet(n)
+	some := func(of int) bits.Set {
+		s := bits.New(n)
 		for i := range n {
 			if r.IntN(of) > 0 {
 				s.Add(i)

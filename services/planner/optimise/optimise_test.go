@@ -7,27 +7,28 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-func all(n int) problem.Set {
-	s := problem.NewSet(n)
+func all(n int) bits.Set {
+	s := bits.New(n)
 	for i := range n {
 		s.Add(i)
 	}
 	return s
 }
 
-func set(n int, members ...int) problem.Set {
-	s := problem.NewSet(n)
+func set(n int, members ...int) bits.Set {
+	s := bits.New(n)
 	for _, i := range members {
 		s.Add(i)
 	}
 	return s
 }
 
-func Bin(price int64, most int, takes problem.Set, free ...int64) problem.Bin {
+func Bin(price int64, most int, takes bits.Set, free ...int64) problem.Bin {
 	return problem.Bin{Price: price, Free: free, Takes: takes, Most: most}
 }
 
@@ -147,7 +148,7 @@ func mixed(r *rand.Rand) *problem.Problem {
 	n := 5 + r.IntN(30)
 	p := generated(200+r.IntN(2000), n, r.Uint64())
 	for range r.IntN(4) {
-		a, b := problem.NewSet(n), problem.NewSet(n)
+		a, b := bits.New(n), bits.New(n)
 		for range 1 + r.IntN(4) {
 			a.Add(r.IntN(n))
 			b.Add(r.IntN(n))
@@ -223,8 +224,8 @@ func shuffled(p *problem.Problem, items, bins []int) *problem.Problem {
 		q.Items = append(q.Items, p.Items[i])
 		place[i] = n
 	}
-	move := func(s problem.Set) problem.Set {
-		out := problem.NewSet(len(items))
+	move := func(s bits.Set) bits.Set {
+		out := bits.New(len(items))
 		for i := range items {
 			if s.Has(i) {
 				out.Add(place[i])

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -56,7 +57,7 @@ func (s *solver) simplify(work int64) (*simpler, *compact.Problem) {
 
 func (p *simpler) keepRules(s *solver) {
 	for _, r := range s.c.MostWanted(s.base.Rest, mostKept) {
-		of := problem.NewSet(len(p.Items))
+		of := bits.New(len(p.Items))
 		for i, parts := range s.c.RulesOf {
 			if slices.ContainsFunc(parts, func(pt compact.RulePart) bool { return pt.Rule == r }) {
 				of.Add(i)
@@ -70,7 +71,7 @@ func (p *simpler) keepRules(s *solver) {
 // each of twelve apps lets one of its pods onto a node, there are twelve pods of one request.
 func (p *simpler) capRows(s *solver, c *compact.Problem) (some bool) {
 	for _, of := range c.ItemsOf {
-		set, counted, pods, most := problem.NewSet(len(p.Items)), make(map[int32]bool), 0, 0
+		set, counted, pods, most := bits.New(len(p.Items)), make(map[int32]bool), 0, 0
 		for _, i := range of {
 			set.Add(int(i))
 			pods += p.Items[i].Count
@@ -145,7 +146,7 @@ func (p *simpler) addBins(s *solver, unite bool) {
 // addBin adds a bin that stands for some, the cheapest first.
 func (p *simpler) addBin(s *solver, some []int32) {
 	first := &s.c.Bins[some[0]]
-	bin := problem.Bin{Price: first.Price, Free: first.Free, Takes: problem.NewSet(len(p.Items)), Most: -1}
+	bin := problem.Bin{Price: first.Price, Free: first.Free, Takes: bits.New(len(p.Items)), Most: -1}
 	if first.Limited {
 		bin.Most = int(s.base.Remaining(some[0], int32(first.Copies)))
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -36,7 +37,7 @@ func manyRows(withLabels bool) *problem.Problem {
 	}
 	all := len(p.Items)
 	for z := range zones {
-		takes := problem.NewSet(all)
+		takes := bits.New(all)
 		for i := range p.Items {
 			if of, tied := zoneOf[i]; !tied || of == z {
 				takes.Add(i)
@@ -46,8 +47,8 @@ func manyRows(withLabels bool) *problem.Problem {
 			p.Bins = append(p.Bins, problem.Bin{Price: 20_000 * cores, Free: []int64{1000*cores - 100, 4096*cores - 400}, Takes: takes, Most: -1})
 		}
 	}
-	set := func(items []int) problem.Set {
-		out := problem.NewSet(all)
+	set := func(items []int) bits.Set {
+		out := bits.New(all)
 		for _, i := range items {
 			out.Add(i)
 		}
@@ -66,11 +67,11 @@ func manyRows(withLabels bool) *problem.Problem {
 func manyApps() *problem.Problem {
 	const apps = 400
 	p := &problem.Problem{GapTarget: 0.003}
-	all := problem.NewSet(apps)
+	all := bits.New(apps)
 	r := rand.New(rand.NewPCG(7, 11))
 	for i := range apps {
 		cpus, memories := []int64{100, 200, 250, 300, 500, 750, 1000, 1500, 2000}, []int64{128, 256, 384, 512, 1024, 1536, 2048, 4096}
-		own := problem.NewSet(apps)
+		own := bits.New(apps)
 		own.Add(i)
 		all.Add(i)
 		p.Items = append(p.Items, problem.Item{Count: 10, Request: []int64{cpus[r.IntN(len(cpus))], memories[r.IntN(len(memories))]}})

@@ -3,12 +3,13 @@ package optimise_test
 import (
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 func TestWorthAddsUpToTheBoundAndNoBinHoldsMoreThanItCosts(t *testing.T) {
-	takes := problem.NewSet(2)
+	takes := bits.New(2)
 	takes.Add(0)
 	takes.Add(1)
 	p := &problem.Problem{

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -50,35 +51,12 @@ type region struct {
 	epoch int32
 	// real are domains of nodes that exist or that a claim of this plan is, all are those and the ones that could be bought,
 	// sure those that certainly will be there.
-	all, real, sure set
+	all, real, sure bits.Set
 	// unboundedAll and unboundedReal say that there can be ever more domains of that kind.
 	unboundedAll, unboundedReal bool
 	// hosts are domains of the hostname: nodes that may be in the universe, and that certainly are.
 	hostEpoch       int32
 	hosts, sureHost int32
-}
-
-// set is a set of domains.
-type set struct {
-	bits []uint64
-	n    int32
-}
-
-func (s *set) has(d int32) bool { return int(d>>6) < len(s.bits) && s.bits[d>>6]&(1<<(d&63)) != 0 }
-
-func (s *set) add(d int32) {
-	for int(d>>6) >= len(s.bits) {
-		s.bits = append(s.bits, 0)
-	}
-	if s.bits[d>>6]&(1<<(d&63)) == 0 {
-		s.bits[d>>6] |= 1 << (d & 63)
-		s.n++
-	}
-}
-
-func (s *set) clear() {
-	clear(s.bits)
-	s.n = 0
 }
 
 // countMode is how pods count: those that are ending no longer do for spread; uncertain ones may be there or not.
@@ -110,13 +88,13 @@ func (ct *count) move(from, to int32) {
 }
 
 func (ct *count) countIn(g *region, d, by int32) {
-	if g.all.has(d) {
+	if g.all.Has(int(d)) {
 		ct.all += by
 	}
-	if g.real.has(d) {
+	if g.real.Has(int(d)) {
 		ct.real += by
 	}
-	if g.sure.has(d) {
+	if g.sure.Has(int(d)) {
 		ct.sure += by
 	}
 }
@@ -129,13 +107,13 @@ func (g *region) include(f *form, domains []int32, unbounded, sure bool) {
 		g.unboundedReal = g.unboundedReal || actual
 	}
 	for _, d := range domains {
-		g.all.add(d)
+		g.all.Add(int(d))
 		if actual {
-			g.real.add(d)
+			g.real.Add(int(d))
 		}
 	}
 	if actual && sure {
-		g.sure.add(domains[0])
+		g.sure.Add(int(domains[0]))
 	}
 }
 
@@ -301,9 +279,9 @@ func (dc *domainCounts) region(u int32) *region {
 
 // survey goes through all forms.
 func (dc *domainCounts) survey(g *region, spec podrules.Universe) {
-	g.all.clear()
-	g.real.clear()
-	g.sure.clear()
+	clear(g.all)
+	clear(g.real)
+	clear(g.sure)
 	g.unboundedAll, g.unboundedReal = false, false
 	for i := range dc.nodes.forms {
 		f := &dc.nodes.forms[i]

@@ -29,62 +29,26 @@ func (t *Tally) daemonsOn(id int32) []daemonPods {
 	if len(t.nodes.r.Daemons) == 0 || f.daemonsKnown {
 		return f.daemons
 	}
-	out := t.daemonsAmong(t.nodes.r.Daemons, id)
+	out := t.nodes.daemonsOf(id, t.nodes.r.Daemons)
 	f = &t.nodes.forms[id] // there may be more forms now
 	f.daemonsKnown, f.daemons = true, out
 	return out
 }
 
-// daemonsAmong are the pods of some DaemonSets that nodes of a form may have.
-func (t *Tally) daemonsAmong(daemons []*view.Class, id int32) (out []daemonPods) {
-	shapes := t.nodes.forms[id].shapes
-	for len(daemons) > 0 {
-		var alike, others []*view.Class
-		for _, d := range daemons {
-			switch {
-			case !slices.ContainsFunc(shapes, func(id int32) bool { return fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }):
-			case len(alike) == 0 || t.countAlike(alike[0], d):
-				alike = append(alike, d)
-			default:
-				others = append(others, d)
-			}
-		}
-		out = append(out, t.daemonsAlike(alike, shapes)...)
-		daemons = others
+// daemonsOf are the pods of some DaemonSets that nodes of a form may have.
+func (a *nodeForms) daemonsOf(id int32, daemons []*view.Class) []daemonPods {
+	shapes := a.forms[id].shapes
+	places := make([]*fit.Place, len(shapes))
+	for i, shape := range shapes {
+		places[i] = &a.shapes[shape].place
 	}
-	return out
-}
-
-// countAlike says whether no rule can tell the pods of two classes apart.
-func (t *Tally) countAlike(a, b *view.Class) bool {
-	r := t.nodes.r
-	return r.KindOf[a.Index] == r.KindOf[b.Index] && slices.Equal(r.Classes[a.Index].Owned, r.Classes[b.Index].Owned)
-}
-
-// daemonsAlike are pods of DaemonSets that count alike, each on the shapes that have so many: where one runs on spot nodes and
-// another on those on demand, a node of which that is open has one pod, and not perhaps two.
-func (t *Tally) daemonsAlike(alike []*view.Class, shapes []int32) (out []daemonPods) {
-	least, most := make([]int, len(shapes)), make([]int, len(shapes))
-	for i, id := range shapes {
-		for _, d := range alike {
-			if at := &t.nodes.shapes[id].place; fit.MayRun(d.Profile, at) {
-				most[i]++
-				if fit.Admits(d.Profile, at) {
-					least[i]++
-				}
-			}
+	var out []daemonPods
+	for _, x := range a.r.StartingAt(daemons, places) {
+		some := make([]int32, len(x.At))
+		for n, i := range x.At {
+			some[n] = shapes[i]
 		}
-	}
-	for n, d := range alike {
-		var some []int32
-		for i, id := range shapes {
-			if most[i] > n {
-				some = append(some, id)
-			}
-		}
-		if len(some) > 0 {
-			out = append(out, daemonPods{class: d, form: t.nodes.formOf(some), uncertain: slices.Min(least) <= n})
-		}
+		out = append(out, daemonPods{class: x.Class, form: a.formOf(some), uncertain: !x.Surely})
 	}
 	return out
 }
@@ -118,7 +82,7 @@ func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPod
 			return c.Daemon && c.Namespace == d.Namespace && c.OwnerName == d.OwnerName
 		})
 	}
-	out := t.daemonsAmong(slices.DeleteFunc(slices.Clone(t.nodes.r.Daemons), runs), s.form)
+	out := t.nodes.daemonsOf(s.form, slices.DeleteFunc(slices.Clone(t.nodes.r.Daemons), runs))
 	for i := range out {
 		out[i].uncertain = true
 	}

@@ -3,6 +3,7 @@ package topology
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -27,13 +28,13 @@ func ShareOf(t *Tally, c *view.Class, n int, counted map[int32]int) (out Share) 
 			continue
 		}
 		all := t.domains.region(spec.Universe)
-		k, skew := int(all.all.n), int(rule.MaxSkew)
+		k, skew := all.all.Len(), int(rule.MaxSkew)
 		if all.unboundedAll || k == 0 || k > mostShares {
 			continue
 		}
 		least, most := max(0, (n-(skew-1)*(k-1))/k), (n+skew*(k-1))/k
 		if out.Most == 0 || least > out.Least || least == out.Least && most < out.Most {
-			out = Share{t.nodes.r.TopologyKeys[spec.Key], t.nodes.namesOf(spec.Key, &all.all), least, most}
+			out = Share{t.nodes.r.TopologyKeys[spec.Key], t.nodes.namesOf(spec.Key, all.all), least, most}
 		}
 	}
 	return out
@@ -55,9 +56,9 @@ func Unsure(t *Tally, c *view.Class, s *Site) bool {
 }
 
 // namesOf are the values of a topology key in a set of its domains.
-func (a *nodeForms) namesOf(key int32, of *set) (out []string) {
+func (a *nodeForms) namesOf(key int32, of bits.Set) (out []string) {
 	for d, name := range a.names[key] {
-		if of.has(int32(d)) {
+		if of.Has(d) {
 			out = append(out, name)
 		}
 	}

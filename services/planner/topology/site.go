@@ -3,11 +3,9 @@ package topology
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -210,7 +208,7 @@ func (a *nodeForms) shape(pin model.Labels, at *fit.Place) int32 {
 		pinned.Local = append(slices.Clone(pin), at.Local...)
 		at = &pinned
 	}
-	key := a.project(at)
+	key := podrules.PlaceKey(a.r, at)
 	if i, ok := a.shapeIndex[key]; ok {
 		return i
 	}
@@ -248,41 +246,6 @@ func (a *nodeForms) domains(key int32, at *fit.Place) (d int32, maybe []int32) {
 		maybe = append(maybe, a.domain(key, v))
 	}
 	return open, maybe
-}
-
-// project writes down what rules can see of a place.
-func (a *nodeForms) project(at *fit.Place) string {
-	b := make([]byte, 0, 128)
-	for _, key := range a.r.Labels {
-		if v, ok := at.Label(key); ok {
-			b = append(append(append(b, '='), v...), 0)
-			continue
-		}
-		r, ok := at.Open.Get(key)
-		if !ok {
-			b = append(b, '-')
-			continue
-		}
-		b = appendRequirement(b, r)
-	}
-	if a.r.Taints {
-		for _, t := range at.Taints {
-			b = append(append(b, t.String()...), 0)
-		}
-	}
-	return string(b)
-}
-
-func appendRequirement(b []byte, r require.Requirement) []byte {
-	b = append(b, '?')
-	if r.AllowsAbsent() {
-		b = append(b, '-')
-	}
-	for _, m := range r.Model() {
-		b = append(append(append(b, m.Operator.String()...), ' '), strings.Join(m.Values, "\x01")...)
-		b = append(b, 0)
-	}
-	return b
 }
 
 // pass says how a form does with a filter.

@@ -59,26 +59,23 @@ func (dc *domainCounts) leastLoose(rule *podrules.SpreadRule, but, least int32, 
 			continue
 		}
 		domains, _ := dc.nodes.possible(filter, int32(i), spec.Key)
-		starts := int32(-1) // pods that a new node has for sure in whichever of these domains it is
-		for _, d := range domains {
-			if d == but || ct.domains[d].lo > 0 {
-				continue
-			}
-			if n := dc.surely(dc.nodes.within(int32(i), spec.Key, d), rule.Counter); starts < 0 || n < starts {
-				starts = n
-			}
+		domains, times := slices.Clone(domains), int32(1)
+		if slices.Contains(domains, but) {
+			times = 2 // pods that are there anyway are then not in the one that is left out either, where they were counted
 		}
-		if starts < 0 {
+		domains = slices.DeleteFunc(domains, func(d int32) bool { return d == but || ct.domains[d].lo > 0 })
+		if len(domains) == 0 {
 			continue
 		}
-		more := starts - dc.surely(int32(i), rule.Counter) // those are counted on each node
+		starts := dc.startsIn(int32(i), spec.Key, domains, rule.Counter)
+		if f.offered && !actual {
+			least = min(least, starts)
+		}
+		more := starts - dc.surely(int32(i), rule.Counter) // those are there anyway
 		if f.joined {
 			more = 0
 		}
-		times, nodes := int32(1), int32(0)
-		if slices.Contains(domains, but) {
-			times = 2 // those pods are then not in the one that is left out either, where they were counted
-		}
+		nodes := int32(0)
 		for on, n := range ct.loose {
 			if on.form == int32(i) && n > 0 {
 				nodes++
@@ -88,12 +85,16 @@ func (dc *domainCounts) leastLoose(rule *podrules.SpreadRule, but, least int32, 
 		if nodes < f.nodes {
 			least = min(least, more)
 		}
-		if f.offered && !actual {
-			least = min(least, starts)
-		}
-		if least == 0 {
-			return 0
-		}
+	}
+	return least
+}
+
+// startsIn is how many pods of DaemonSets that a counter counts a new node of a form has for sure in whichever of some domains it
+// is.
+func (dc *domainCounts) startsIn(form, key int32, domains []int32, counter int32) int32 {
+	least := int32(math.MaxInt32)
+	for _, d := range domains {
+		least = min(least, dc.surely(dc.nodes.within(form, key, d), counter))
 	}
 	return least
 }
@@ -111,14 +112,14 @@ func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual boo
 	unlisted := dc.leastUnlisted(rule, g, actual)
 	domains, occupied, sure := dc.domainsOf(rule, g, actual)
 	own, counts := ct.domains[d].lo, dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form)
-	in := g.all.has(d)
+	in := g.all.Has(int(d))
 	switch {
 	case spec.Key == podrules.Hostname:
 		in = counts != passNo
 	case actual:
-		in = g.real.has(d)
+		in = g.real.Has(int(d))
 	}
-	if own == 0 && !g.sure.has(d) && (spec.Key != podrules.Hostname || s.probe || s.host == unasked) && counts == passSure {
+	if own == 0 && !g.sure.Has(int(d)) && (spec.Key != podrules.Hostname || s.probe || s.host == unasked) && counts == passSure {
 		sure++
 	}
 	if unlisted == 0 || sure < rule.MinDomains {
@@ -147,11 +148,11 @@ func (dc *domainCounts) domainsOf(rule *podrules.SpreadRule, g *region, actual b
 		return g.hosts, ct.occupied, g.sureHost
 	}
 	dc.sync(ct, g)
-	sure = g.sure.n + ct.occupied - ct.sure
+	sure = int32(g.sure.Len()) + ct.occupied - ct.sure
 	if actual {
-		return g.real.n, ct.real, sure
+		return int32(g.real.Len()), ct.real, sure
 	}
-	return g.all.n, ct.all, sure
+	return int32(g.all.Len()), ct.all, sure
 }
 
 func (dc *domainCounts) spreadHolds(rule *podrules.SpreadRule, s *Site, actual bool) bool {

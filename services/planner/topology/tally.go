@@ -271,7 +271,7 @@ func (t *Tally) wouldOpen(s *Site) bool {
 		}
 		g := t.domains.region(u)
 		domains, unbounded := t.nodes.possible(spec.Filter, s.form, spec.Key)
-		opens := func(d int32) bool { return !g.sure.has(d) && t.domains.counts[f.counter].domains[d].lo == 0 }
+		opens := func(d int32) bool { return !g.sure.Has(int(d)) && t.domains.counts[f.counter].domains[d].lo == 0 }
 		if unbounded || slices.ContainsFunc(domains, opens) {
 			return true
 		}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
@@ -51,7 +52,7 @@ type Bin struct {
 	Index int
 	Price int64
 	Free  []int64
-	Takes problem.Set
+	Takes bits.Set
 	// Copies is how many may be used; never more than there are pods.
 	Copies int
 	// Limited says that Copies is a real bound.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
@@ -23,7 +24,7 @@ type merger struct {
 }
 
 type takesGroup struct {
-	takes problem.Set
+	takes bits.Set
 	hash  uint64
 }
 
@@ -41,7 +42,7 @@ func Mix(h, x uint64) uint64 {
 	return h ^ h>>31
 }
 
-func hashSet(s problem.Set) uint64 {
+func hashSet(s bits.Set) uint64 {
 	h := uint64(1)
 	last := len(s)
 	for last > 0 && s[last-1] == 0 {
@@ -53,7 +54,7 @@ func hashSet(s problem.Set) uint64 {
 	return h
 }
 
-func equalSets(a, b problem.Set) bool {
+func equalSets(a, b bits.Set) bool {
 	n := max(len(a), len(b))
 	for i := range n {
 		var x, y uint64
@@ -401,10 +402,10 @@ func (m *merger) compareBins(a, b int) int {
 }
 
 // rowSets are the groups' sets, of rows; nil where nothing is left of them.
-func (m *merger) rowSets() []problem.Set {
-	out := make([]problem.Set, len(m.groups))
+func (m *merger) rowSets() []bits.Set {
+	out := make([]bits.Set, len(m.groups))
 	for g := range m.groups {
-		s := problem.NewSet(m.c.NumRows)
+		s := bits.New(m.c.NumRows)
 		some := false
 		for j, of := range m.c.ItemsOf {
 			if m.groups[g].takes.Has(int(of[0])) {

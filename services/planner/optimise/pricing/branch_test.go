@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -55,7 +56,7 @@ func drawn(r *rand.Rand) *problem.Problem {
 	for range rows {
 		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(5), Request: []int64{5 + r.Int64N(40), 5 + r.Int64N(40)}})
 	}
-	takes := problem.NewSet(rows)
+	takes := bits.New(rows)
 	for i := range rows {
 		takes.Add(i)
 	}
@@ -63,7 +64,7 @@ func drawn(r *rand.Rand) *problem.Problem {
 		p.Bins = append(p.Bins, problem.Bin{Price: 50 + r.Int64N(50), Free: []int64{30 + r.Int64N(150), 30 + r.Int64N(150)}, Takes: takes, Most: -1})
 	}
 	if r.IntN(3) == 0 {
-		trigger, counted := problem.NewSet(rows), problem.NewSet(rows)
+		trigger, counted := bits.New(rows), bits.New(rows)
 		for i := range rows {
 			if r.IntN(2) == 0 {
 				trigger.Add(i)

@@ -2,6 +2,10 @@
 // rules. It has no method of its own, and must never know what an item or a bin is. Start reading with Problem.
 package problem
 
+import (
+	"github.com/kerf-dev/kerf/services/planner/bits"
+)
+
 // Problem is what to pack and what into. Money is micro-dollars per hour. All vectors have one length.
 type Problem struct {
 	Items []Item
@@ -41,7 +45,7 @@ type Bin struct {
 	Price int64
 	Free  []int64
 	// Takes are the items that may go there.
-	Takes Set
+	Takes bits.Set
 	// Most is how many copies may be used; negative means any number. An existing node has 1, and mostly the price 0.
 	Most int
 	// Before says what rules see on the bin before anything is packed.
@@ -59,7 +63,7 @@ type Before struct {
 
 // Rule says: if a bin has any pod of the items in Trigger, it has at most Most pods of the items in Counted.
 type Rule struct {
-	Trigger, Counted Set
+	Trigger, Counted bits.Set
 	Most             int
 }
 
@@ -74,15 +78,3 @@ type Penalty struct {
 	Item, Bin int
 	Price     int64
 }
-
-// Set is a set of places in a list. The zero value is empty.
-type Set []uint64
-
-// NewSet is an empty set for places below n.
-func NewSet(n int) Set { return make(Set, (n+63)/64) }
-
-// Add puts a place in, which must be below what the set was made for.
-func (s Set) Add(i int) { s[i>>6] |= 1 << (i & 63) }
-
-// Has says whether a place is in the set.
-func (s Set) Has(i int) bool { return i>>6 < len(s) && s[i>>6]&(1<<(i&63)) != 0 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
@@ -16,7 +17,7 @@ func drawn(r *rand.Rand) *problem.Problem {
 	for range 2 + r.IntN(3) {
 		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(3), Request: []int64{int64(1 + r.IntN(9)), int64(r.IntN(9)), 1}})
 	}
-	all := problem.NewSet(len(p.Items))
+	all := bits.New(len(p.Items))
 	for i := range p.Items {
 		all.Add(i)
 	}
@@ -27,7 +28,7 @@ func drawn(r *rand.Rand) *problem.Problem {
 		})
 	}
 	if r.IntN(3) == 0 {
-		some := problem.NewSet(len(p.Items))
+		some := bits.New(len(p.Items))
 		some.Add(r.IntN(len(p.Items)))
 		some.Add(r.IntN(len(p.Items)))
 		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -16,7 +17,7 @@ type DeviceSet struct {
 	// daemons are the DaemonSets' classes that take some of them.
 	daemons []*view.Class
 	// serves says, by class, where one pod finds what it claims on a node that has no other pods.
-	serves bitset
+	serves bits.Set
 }
 
 // Stock is the devices of one node, less those that DaemonSets take.
@@ -60,10 +61,10 @@ func (g *DeviceSet) same(other *DeviceSet) bool {
 
 // findServed finds the classes that the devices serve.
 func (g *DeviceSet) findServed(w *view.World) {
-	g.serves = newBits(len(w.Classes))
+	g.serves = bits.New(len(w.Classes))
 	s := g.Stock()
 	for i, c := range w.Classes {
-		g.serves.set(i, s.Capacity(toAllocate(c), 1) == 1)
+		g.serves.Put(i, s.Capacity(toAllocate(c), 1) == 1)
 	}
 }
 
@@ -73,7 +74,7 @@ func toAllocate(c *view.Class) []model.DeviceClaim {
 }
 
 // serves says whether a new node of the option has the devices that a pod claims.
-func (o *Option) serves(c *view.Class) bool { return o.Devices == nil || o.Devices.serves.has(c.Index) }
+func (o *Option) serves(c *view.Class) bool { return o.Devices == nil || o.Devices.serves.Has(c.Index) }
 
 // replaces says that o has the devices of p wherever these are of use.
 func (o *Option) replaces(p *Option) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -68,7 +69,7 @@ func (o *Option) Takes(it *Item, preferred bool) bool {
 	if preferred {
 		admitted = o.prefers
 	}
-	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Alone, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
+	return admitted.Has(c.Profile.Index) && view.Fits(o.Free, c.Alone, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
 }
 
 // Share is the largest part of any resource of a node that a pod takes.
@@ -85,7 +86,7 @@ func Share(request, free view.Vector) float64 {
 // Combined is what items ask of one node together.
 type Combined struct {
 	sum      view.Vector
-	profiles bitset
+	profiles bits.Set
 	ports    []model.HostPort
 	segments []*Segment
 	// claimants are the classes that claim devices.
@@ -94,7 +95,7 @@ type Combined struct {
 
 // Combine is what some items need together.
 func (m *Market) Combine(items []Item) *Combined {
-	l := &Combined{sum: make(view.Vector, m.World.Index.Len()), profiles: newBits(len(m.World.Profiles))}
+	l := &Combined{sum: make(view.Vector, m.World.Index.Len()), profiles: bits.New(len(m.World.Profiles))}
 	var shared []string
 	for _, it := range items {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
@@ -104,7 +105,7 @@ func (m *Market) Combine(items []Item) *Combined {
 				l.sum[vol.Limit]++
 			}
 		}
-		l.profiles.set(it.Class.Profile.Index, true)
+		l.profiles.Add(it.Class.Profile.Index)
 		l.ports = append(l.ports, it.Class.HostPorts...)
 		if devices.ClaimsDevices(it.Class.PodClass) {
 			l.claimants = append(l.claimants, it.Class)
@@ -117,11 +118,11 @@ func (m *Market) Combine(items []Item) *Combined {
 }
 
 // PreferredBy says whether no preference of the items is against a node of the option.
-func (o *Option) PreferredBy(l *Combined) bool { return o.prefers.covers(l.profiles) }
+func (o *Option) PreferredBy(l *Combined) bool { return o.prefers.Covers(l.profiles) }
 
 // Fits says whether one node of the option holds the burden.
 func (o *Option) Fits(l *Combined) bool {
-	if view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.covers(l.profiles) {
+	if view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.Covers(l.profiles) {
 		return false
 	}
 	if slices.ContainsFunc(l.segments, func(c *Segment) bool { return !o.In(c) }) {

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -65,7 +66,7 @@ type Option struct {
 	Variant *Variant
 	Place   fit.Place
 	// admits and prefers say which profiles may run there, and which do so without going against a preference.
-	admits, prefers bitset
+	admits, prefers bits.Set
 	// Devices is the devices that it will have; nil where no class claims any.
 	Devices *DeviceSet
 	// unmet is the weight of the preferences that it does not meet, for each profile that has preferred node affinity.
@@ -273,7 +274,7 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 		o.Place.Local = w.Places.Labels(off.Zone, off.CapacityType, off.ReservationID)
 		if first == nil {
 			first = o
-			o.admits, o.prefers = newBits(len(w.Profiles)), newBits(len(w.Profiles))
+			o.admits, o.prefers = bits.New(len(w.Profiles)), bits.New(len(w.Profiles))
 			o.judge(w, w.Profiles)
 		} else {
 			o.admits, o.prefers = slices.Clone(first.admits), slices.Clone(first.prefers)
@@ -317,8 +318,8 @@ func (o *Option) judge(w *view.World, profiles []*view.Profile) {
 	}
 	for _, p := range profiles {
 		ok := fit.Admits(p, &o.Place)
-		o.admits.set(p.Index, ok)
-		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.Place) && (!enforced || fit.PreferencePenalty(p, &o.Place) == 0))
+		o.admits.Put(p.Index, ok)
+		o.prefers.Put(p.Index, ok && fit.Prefers(p, &o.Place) && (!enforced || fit.PreferencePenalty(p, &o.Place) == 0))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 )
 
 // Segment is a topology segment: nodes that have the same value of each of some topology keys. A claim for pods whose rules
@@ -15,7 +16,7 @@ type Segment struct {
 	// Labels are sorted by key. A label that nodes of the segment do not have is left out.
 	Labels model.Labels
 	// options are those that are in the segment, by id.
-	options bitset
+	options bits.Set
 }
 
 // SegmentName tells the segments of some labels apart.
@@ -43,14 +44,14 @@ func labelsOf(keys []string, label func(key string) (string, bool)) model.Labels
 
 // NewSegment is an empty segment of some labels.
 func (m *Market) NewSegment(keys []string, label func(key string) (string, bool)) *Segment {
-	return &Segment{Labels: labelsOf(keys, label), options: newBits(m.count)}
+	return &Segment{Labels: labelsOf(keys, label), options: bits.New(m.count)}
 }
 
 // Add puts an option into the segment.
-func (s *Segment) Add(o *Option) { s.options.set(o.ID, true) }
+func (s *Segment) Add(o *Option) { s.options.Add(o.ID) }
 
 // In says whether nodes of the option are in a segment; every node is in the nil Segment.
-func (o *Option) In(c *Segment) bool { return c == nil || c.options.has(o.ID) }
+func (o *Option) In(c *Segment) bool { return c == nil || c.options.Has(o.ID) }
 
 // Key is the option's values of some labels, to tell apart options that differ on one of them.
 func (o *Option) Key(keys []string) string { return SegmentName(keys, o.Label) }

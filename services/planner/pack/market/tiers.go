@@ -68,7 +68,7 @@ func Undominated(options []*Option, keys []string) []*Option {
 
 // beats says that o, which costs no more than p, can stand in for it wherever p is of use.
 func (o *Option) beats(p *Option) bool {
-	if !p.Free.Within(o.Free) || !o.admits.covers(p.admits) || !o.prefers.covers(p.prefers) {
+	if !p.Free.Within(o.Free) || !o.admits.Covers(p.admits) || !o.prefers.Covers(p.prefers) {
 		return false
 	}
 	if len(o.Ports) > 0 && (o.Pool != p.Pool || !slices.Equal(o.Ports, p.Ports)) {

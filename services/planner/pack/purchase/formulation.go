@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
@@ -191,8 +192,8 @@ func (p *formulation) addRules() {
 			row[item] = k
 		}
 	}
-	set := func(items []int) (problem.Set, bool) {
-		out, some := problem.NewSet(len(p.rows)), false
+	set := func(items []int) (bits.Set, bool) {
+		out, some := bits.New(len(p.rows)), false
 		for _, i := range items {
 			if row[i] >= 0 {
 				out.Add(row[i])
@@ -217,7 +218,7 @@ func (p *formulation) addPorts() {
 		if len(ports) == 0 {
 			continue
 		}
-		trigger, counted := problem.NewSet(len(p.rows)), problem.NewSet(len(p.rows))
+		trigger, counted := bits.New(len(p.rows)), bits.New(len(p.rows))
 		trigger.Add(k)
 		for j, other := range p.rows {
 			if fit.PortsClash(ports, p.backlog.items[other[0]].Class.HostPorts) {
@@ -343,7 +344,7 @@ func (p *formulation) listFlexible(b *NewClaim) bool {
 // minValues whatever fits each of enough distinct offerings.
 type nodeShape struct {
 	free  view.Vector
-	takes problem.Set
+	takes bits.Set
 }
 
 // nodeShapes lists what claims packed for an option may hold; more than one where there are several ways to be flexible.
@@ -377,8 +378,8 @@ func (p *formulation) nodeShapes(o *market.Option, preferred bool) []nodeShape {
 }
 
 // takenBy are the items of which one node of an option takes one pod.
-func (p *formulation) takenBy(o *market.Option, preferred bool) problem.Set {
-	out := problem.NewSet(len(p.rows))
+func (p *formulation) takenBy(o *market.Option, preferred bool) bits.Set {
+	out := bits.New(len(p.rows))
 	for _, kind := range p.kinds {
 		if !o.Takes(&p.backlog.items[p.rows[kind[0]][0]], preferred) {
 			continue
