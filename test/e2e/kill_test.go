@@ -19,7 +19,7 @@ func TestTheStoryEndsRightWhileAServiceIsKilled(t *testing.T) {
 			steps := story.Steps()
 			chaos := story.NewChaos(service, n, steps)
 			t.Log(chaos)
-			play(t, start(t, n), steps, chaos)
+			play(t, story.Options{Stack: start(t, n), Steps: steps, Chaos: chaos})
 		})
 	}
 }

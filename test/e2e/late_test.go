@@ -26,7 +26,7 @@ func TestTheStoryEndsRightWhileThePlannerIsLate(t *testing.T) {
 	t.Parallel()
 	b := between{random: rand.New(rand.NewPCG(seed(t), 0))}
 	s := startWith(t, stack.Options{Examples: today, Between: func(planner string) string { return b.serve(t, planner) }})
-	play(t, s, story.Steps(), nil)
+	play(t, story.Options{Stack: s, Steps: story.Steps(), Late: true})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.Logf("%d of %d messages of the planner's were late", b.late, b.answers)

@@ -90,12 +90,12 @@ func startWith(t *testing.T, opts stack.Options) *stack.Stack {
 }
 
 // play plays steps, with the timeline in the test's log.
-func play(t *testing.T, s *stack.Stack, steps []story.Step, chaos *story.Chaos) {
+func play(t *testing.T, o story.Options) {
 	t.Helper()
 	var text strings.Builder
-	line := show.New(&text, true)
-	results, err := story.Play(t.Context(), story.Options{Stack: s, Line: line, Steps: steps, Chaos: chaos})
-	line.Table(results)
+	o.Line = show.New(&text, true)
+	results, err := story.Play(t.Context(), o)
+	o.Line.Table(results)
 	t.Log("\n" + text.String())
 	if err != nil {
 		t.Error(err)

@@ -10,5 +10,7 @@ import (
 // TestTroubleIsToldAndNothingIsLost plays the scenes of bad input and of parts that are away, with the config of the next release.
 func TestTroubleIsToldAndNothingIsLost(t *testing.T) {
 	t.Parallel()
-	play(t, startWith(t, stack.Options{Seed: seed(t), Examples: next}), append(story.Steps()[:1], story.Trouble()...), nil)
+	play(t, story.Options{
+		Stack: startWith(t, stack.Options{Seed: seed(t), Examples: next}), Steps: append(story.Steps()[:1], story.Trouble()...),
+	})
 }

@@ -206,7 +206,7 @@ func expiry(ctx context.Context, s *Stage) error {
 		return err
 	}
 	early := old.expire.Sub(gone[0].drained)
-	if early < 0 && s.chaos == nil { // who was killed may come late; but never before the replacement
+	if early < 0 && !s.late { // but never before the replacement
 		return fmt.Errorf("expected the drain of %s to begin before its deadline; it began %s late", old.node, -early)
 	}
 	s.note = fmt.Sprintf("drained %.1fs before its deadline", early.Seconds())

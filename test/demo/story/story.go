@@ -44,12 +44,14 @@ type Options struct {
 	Steps []Step
 	// Chaos, if set, kills a service now and then.
 	Chaos *Chaos
+	// Late says that plans come late now and then, which costs nothing but time: so what has to be done by a time may be late, too.
+	Late bool
 }
 
 // Play plays the steps until one is not as expected, and returns how each ended. The error is the first that went wrong, with
 // what was seen last and the ends of the logs.
 func Play(ctx context.Context, o Options) ([]show.Result, error) {
-	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, changed: make(chan struct{})}
+	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, late: o.Late || o.Chaos != nil, changed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watch(ctx) })
@@ -111,6 +113,7 @@ type Stage struct {
 	*stack.Stack
 	line  *show.Timeline
 	chaos *Chaos
+	late  bool
 	note  string // of the present step, for the table
 	peak  *World // of the present step, when it was at its height
 	away  bool   // a step has killed something by itself
