@@ -349,7 +349,7 @@ func (a *attempt) purchase() {
 		return slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment == x })
 	}
 	tiers, before := a.s.market.TiersOf(a.s.segments.Keys(wanted), a.s.onlyPool), a.s.limits.Clone()
-	claims, left, proof := a.s.buyer.Fill(tiers, a.wantedItems, a.s.buyer.NodeRules(a.wantedItems), a.s.limits)
+	claims, left, proof := a.s.buyer.Fill(tiers, a.wantedItems, a.s.limits)
 	if bands := market.ByPriority(a.wantedItems); len(left) > 0 && len(bands) > 1 {
 		*a.s.limits = *before
 		claims, left = a.buyByPriority(tiers, bands)
@@ -387,7 +387,7 @@ func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 // buyByPriority buys for pods of higher priority first, where limits do not leave enough for all.
 func (a *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item) (claims []*purchase.NewClaim, left []market.Item) {
 	for _, band := range bands {
-		some, rest, _ := a.s.buyer.Fill(tiers, band, a.s.buyer.NodeRules(band), a.s.limits)
+		some, rest, _ := a.s.buyer.Fill(tiers, band, a.s.limits)
 		claims, left = append(claims, some...), append(left, rest...)
 	}
 	return claims, left

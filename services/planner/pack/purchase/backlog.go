@@ -22,12 +22,18 @@ type backlog struct {
 }
 
 func newBacklog(items []market.Item, rules []podrules.NodeRule) *backlog {
-	l := &backlog{items: slices.Clone(items), rules: newRuleIndex(rules, len(items)), next: make([]int, len(items)), rest: make([]int, len(items))}
+	l := &backlog{items: slices.Clone(items), next: make([]int, len(items)), rest: make([]int, len(items))}
 	for i := range l.items {
 		l.rest[i] = len(l.items[i].Pods)
 	}
-	l.group()
+	l.obey(rules)
 	return l
+}
+
+// obey says what may share a node from now on.
+func (l *backlog) obey(rules []podrules.NodeRule) {
+	l.rules, l.shapes = newRuleIndex(rules, len(l.items)), nil
+	l.group()
 }
 
 // group finds the shapes. Items with host ports are a shape each.

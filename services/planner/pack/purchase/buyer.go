@@ -39,15 +39,24 @@ func (by *Buyer) Take(overhead int64) (undo func()) {
 	return func() { by.Overhead = before }
 }
 
-// Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
+// Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under the rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
-// bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint comes last.
-func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []podrules.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
+// bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint, or against what pods
+// would rather not share a node with, comes last.
+func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
-	l, solved := newBacklog(items, rules), 0
+	hard := by.NodeRules(items)
+	l, solved := newBacklog(items, hard), 0
 	for _, preferred := range by.m.Passes() {
+		rules := hard
+		if preferred {
+			rules = append(rules, podrules.PreferredNodeRules(by.rules, classesOf(items))...)
+		}
+		if preferred || solved > 0 {
+			l.obey(rules)
+		}
 		for _, tier := range tiers {
 			if l.done() {
 				break

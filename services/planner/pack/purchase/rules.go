@@ -37,11 +37,15 @@ func contains(sorted []int, x int) bool {
 
 // NodeRules are the rules about what may share a node, on some of what is wanted.
 func (by *Buyer) NodeRules(items []market.Item) []podrules.NodeRule {
-	classes := make([]*view.Class, len(items))
+	return append(by.rules.NodeRules(classesOf(items)), workloadCaps(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)...)
+}
+
+func classesOf(items []market.Item) []*view.Class {
+	out := make([]*view.Class, len(items))
 	for i, it := range items {
-		classes[i] = it.Class
+		out[i] = it.Class
 	}
-	return append(by.rules.NodeRules(classes), workloadCaps(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)...)
+	return out
 }
 
 // workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.

@@ -29,6 +29,30 @@ type nodeGroup struct {
 // (a new node is a domain with no pods, so a node holds at most maxSkew) and anti-affinity. Required affinity on
 // the hostname is no such rule, see OneNode. A node that obeys them can be filled in any order.
 func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
+	return nodeRules(r, classes, func(x *ClassRules) ([]SpreadRule, []int32) {
+		anti := make([]int32, len(x.Anti))
+		for i, a := range x.Anti {
+			anti[i] = a.Counter
+		}
+		return x.Spread, anti
+	})
+}
+
+// PreferredNodeRules are the NodeRules of soft spread and of preferred anti-affinity, were they required.
+func PreferredNodeRules(r *Rules, classes []*view.Class) []NodeRule {
+	return nodeRules(r, classes, func(x *ClassRules) ([]SpreadRule, []int32) {
+		var anti []int32
+		for _, p := range x.Preferred {
+			if p.Anti {
+				anti = append(anti, p.Counter)
+			}
+		}
+		return x.SoftSpread, anti
+	})
+}
+
+// nodeRules are those that some rules of each class make; anti-affinity is given as its counters.
+func nodeRules(r *Rules, classes []*view.Class, of func(*ClassRules) (spread []SpreadRule, anti []int32)) []NodeRule {
 	var groups []nodeGroup
 	triggers := make(map[nodeGroup][]int)
 	trigger := func(g nodeGroup, position int) {
@@ -41,21 +65,21 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 		}
 	}
 	for i, c := range classes {
-		x := &r.Classes[c.Index]
-		for _, s := range x.Spread {
+		spread, anti := of(&r.Classes[c.Index])
+		for _, s := range spread {
 			if r.Counters[s.Counter].Key == Hostname {
 				trigger(nodeGroup{s.Counter, int(s.MaxSkew), true}, i)
 			}
 		}
-		for _, a := range x.Anti {
-			if r.Counters[a.Counter].Key != Hostname {
+		for _, a := range anti {
+			if r.Counters[a].Key != Hostname {
 				continue
 			}
 			most := 0
-			if r.counts(a.Counter, c) {
+			if r.counts(a, c) {
 				most = 1
 			}
-			trigger(nodeGroup{a.Counter, most, false}, i)
+			trigger(nodeGroup{a, most, false}, i)
 		}
 	}
 	counted := r.counted(classes, groups)
