@@ -226,6 +226,10 @@ func TestBoundIsNeverAboveTheOptimum(t *testing.T) {
 		} else if left == 0 && cost > 0 {
 			alone += float64(b) / float64(cost)
 		}
+		p.Known = cost + int64(seed%4)
+		if b := optimise.SolveWithoutExact(p).Bound; left == 0 && b > cost {
+			t.Fatalf("seed %d: with a plan of %d known the bound is %d, and the optimum %d", seed, p.Known, b, cost)
+		}
 	}
 	t.Logf("%d of %d have a better answer; bounds are %.3f of the optimum, and %.3f without a search for answers", missed, cases,
 		sum/float64(cases), alone/float64(cases))

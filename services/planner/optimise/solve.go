@@ -154,7 +154,7 @@ func (s *solver) improve() {
 	}
 	var t *settle.Search
 	if !s.c.Source.Worth && !s.c.Source.Tried && !s.enough() && s.best.Pods == 0 && settle.Suits(s.c) {
-		t = settle.New(s.c, x.BestDuals, settle.Gap{Bound: s.bound, Cost: s.best.Cost})
+		t = settle.New(s.c, x.BestDuals, settle.Gap{Bound: s.bound, Cost: s.aim()})
 	}
 	if t != nil {
 		t.BySets(budget/firstShare, true)
@@ -163,21 +163,29 @@ func (s *solver) improve() {
 			return
 		}
 	}
-	switch {
-	case !s.c.Source.BoundOnly:
+	bySets, byCovers := budget/2, budget/2
+	if s.c.Source.BoundOnly {
+		bySets, byCovers = 2*budget, 4*budget
+	} else {
 		s.round(x, y, r.Worth, budget)
-	case t != nil:
-		budget *= 4
 	}
 	if t == nil {
 		return
 	}
-	if t.Cost = s.best.Cost; !s.enough() {
-		t.BySets(budget/2, false)
+	if t.Cost = s.aim(); !s.enough() {
+		t.BySets(bySets, false)
 		s.learn(t)
-		t.ByNodes(budget / 4)
+		t.ByCovers(byCovers)
 	}
 	s.learn(t)
+}
+
+// aim is what the best plan costs that is known.
+func (s *solver) aim() int64 {
+	if k := s.c.Source.Known; k > 0 {
+		return min(k, s.best.Cost)
+	}
+	return s.best.Cost
 }
 
 // learn takes over what a search has found and proven.
@@ -249,7 +257,7 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 
 // enough says that the best plan is as good as asked for.
 func (s *solver) enough() bool {
-	return s.stopped() || s.best.Pods == 0 && float64(s.best.Cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
+	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), s.lp)*(1+s.gap)
 }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }

@@ -22,6 +22,8 @@ type Problem struct {
 	GapTarget float64
 	// BoundOnly ends the search once the bound is proven; the packing is then what the greedy search made of it.
 	BoundOnly bool
+	// Known is what a plan costs that is known, for BoundOnly: no higher bound is looked for. 0 is none.
+	Known int64
 	// Tried says that the packing is one of many that are tried: what takes longest for the last per cent is left out.
 	Tried bool
 	// Worth asks for Solution.Worth, and for nothing else but the bound.

@@ -1,5 +1,5 @@
 // Package settle looks for the cheapest plan of all for few pods, between a bound and the cost of a plan that is known: sets of nodes as a whole, the
-// cheapest first, and then plans node by node. What it has looked through raises the bound.
+// cheapest first, and then plans of full nodes that lose little. What it has looked through raises the bound.
 //
 // It is exact as far as its work goes: where it comes to its end the plan is the optimum. Start reading with Search.
 package settle
@@ -16,10 +16,8 @@ const (
 	// mostPods and mostRows are up to how many pods and rows a plan is searched for the last per cent. With more of either the search
 	// does not come far.
 	mostPods, mostRows = 256, 32
-	// mostNodes is how deep it goes at most, node by node.
-	mostNodes = 16
 	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as much, and so on.
-	firstSlack = 1.0 / 128
+	firstSlack = 1.0 / 512
 )
 
 // Search looks through all plans that cost little more than a bound. Pods are worth y, which is at most what a node costs for those on it; the
@@ -34,23 +32,14 @@ type Search struct {
 
 	c *compact.Problem
 	y []float64
+	// capacity is what a unit of each resource is worth on a bin, by bin and resource.
+	capacity [][]float64
 	// dense are the densities of all rows in their order.
 	dense []float64
-	// least is the price of the cheapest node for a pod of each row, with the rows that may be on a node with it, byPrice the rows, the most
-	// expensive first.
-	least   []float64
-	with    []uint64
-	byPrice []int32
-	rest    []int32
-	pods    int
+	rest  []int32
 	// from is what they are worth together.
-	from float64
-	sets *sets
-	plan []compact.Filling
-	// seen is, by what is left, the greatest slack that did not suffice.
-	seen  map[string]float64
-	key   []byte
-	opens []*compact.OpenBin
+	from  float64
+	sets  *sets
 	limit int64
 }
 
@@ -69,7 +58,7 @@ func Suits(c *compact.Problem) bool {
 // New is a search in a problem that suits, where pods are worth y and nothing holds pods that are worth more than it costs. It is nil where they
 // are worth nothing.
 func New(c *compact.Problem, y []float64, g Gap) *Search {
-	t := &Search{Gap: g, c: c, y: slices.Clone(y), rest: slices.Clone(c.Count), pods: c.Pods()}
+	t := &Search{Gap: g, c: c, y: slices.Clone(y), rest: slices.Clone(c.Count)}
 	for i, n := range t.rest {
 		t.y[i] *= 1 - 1e-7 // whatever rounding errors did
 		t.from += float64(float64(n) * t.y[i])
@@ -83,29 +72,9 @@ func New(c *compact.Problem, y []float64, g Gap) *Search {
 		rows[i] = int32(i)
 	}
 	t.dense = t.densities(rows)
-	t.findApart()
-	worth, work := pricing.MostWorth(c, t.y)
-	t.sets, t.Work = newSets(t, worth), work
+	worth, capacity, work := pricing.MostWorth(c, t.y)
+	t.sets, t.capacity, t.Work = newSets(t, worth), capacity, work
 	return t
-}
-
-// findApart finds which rows may share a node, and what each costs alone.
-func (t *Search) findApart() {
-	t.least, t.with = make([]float64, t.c.NumRows), make([]uint64, t.c.NumRows)
-	for b := range t.c.Bins {
-		all := uint64(0)
-		for _, i := range t.c.Bins[b].Rows {
-			all |= 1 << i
-		}
-		for _, i := range t.c.Bins[b].Rows {
-			if t.with[i] == 0 {
-				t.least[i] = float64(t.c.Bins[b].Price)
-				t.byPrice = append(t.byPrice, i)
-			}
-			t.with[i] |= all
-		}
-	}
-	slices.Reverse(t.byPrice) // bins are sorted by price
 }
 
 // densities are, by place among some rows and resource, the most that a pod of the row there or a later one is worth for each unit of the
@@ -126,36 +95,12 @@ func (t *Search) densities(rows []int32) []float64 {
 	return out
 }
 
-// ByNodes looks for plans node by node, in ever more of what is between the bound and the best plan.
-func (t *Search) ByNodes(limit int64) {
-	t.limit, t.Found = t.Work+limit, nil
-	for slack := t.from * firstSlack; !t.Closed() && !t.c.Stopped(); slack *= 2 {
-		if t.from+slack <= float64(t.Bound) {
-			continue
-		}
-		last := t.from+slack >= float64(t.Cost)
-		if last {
-			slack = float64(t.Cost) - t.from
-		}
-		t.seen = make(map[string]float64)
-		t.visit(slack, 0)
-		if t.over() {
-			return
-		}
-		if last || t.Found != nil {
-			t.Bound = t.Cost
-			return
-		}
-		t.Bound = max(t.Bound, int64((t.from+slack)*(1-1e-9)))
-	}
-}
-
 // BySets looks for a plan among sets of few nodes, in ever more of what is between the bound and the best plan. With exact it is content with
 // nothing but the cheapest plan of all.
 func (t *Search) BySets(limit int64, exact bool) {
 	t.limit, t.Found = t.Work+limit, nil
 	low, proven := t.Bound, true // that none of the sets holds the pods that cost less than low
-	for slack := t.from * firstSlack / 4; !t.Closed() && !t.c.Stopped(); slack *= 2 {
+	for slack := t.from * firstSlack; !t.Closed() && !t.c.Stopped(); slack *= 2 {
 		to := t.Cost
 		if t.from+slack < float64(to) {
 			to = int64(t.from + slack)
@@ -186,14 +131,6 @@ func costOf(some []compact.Filling) (cost int64) {
 }
 
 func (t *Search) over() bool { return t.Work > t.limit || t.c.Stopped() }
-
-// take takes pods off those that are left, or gives them back.
-func (t *Search) take(f compact.Filling, n int32) {
-	for x, i := range f.Rows {
-		t.rest[i] -= n * f.Counts[x]
-		t.pods -= int(n * f.Counts[x])
-	}
-}
 
 // tolerance is how much more than the slack a node may lose, micro-dollars an hour: sums of floating-point numbers are not exact.
 const tolerance = 1e-3

@@ -73,9 +73,9 @@ func checkFound(t *testing.T, c *compact.Problem, x *settle.Search) {
 func TestSearchFindsTheOptimum(t *testing.T) {
 	const plenty = 1 << 24
 	ways := map[string]func(*settle.Search, int64){
-		"by sets":  func(x *settle.Search, limit int64) { x.BySets(limit, false) },
-		"exactly":  func(x *settle.Search, limit int64) { x.BySets(limit, true) },
-		"by nodes": func(x *settle.Search, limit int64) { x.ByNodes(limit) },
+		"by sets":   func(x *settle.Search, limit int64) { x.BySets(limit, false) },
+		"exactly":   func(x *settle.Search, limit int64) { x.BySets(limit, true) },
+		"by covers": func(x *settle.Search, limit int64) { x.ByCovers(limit) },
 	}
 	for name, look := range ways {
 		t.Run(name, func(t *testing.T) {

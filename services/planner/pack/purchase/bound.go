@@ -48,8 +48,12 @@ const mostNested = 128
 // that costs so much.
 func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
 	p := by.shared(pods, tier, cost, sharing)
-	p.BoundOnly = true
-	return proofOf(optimise.Solve(&p.Problem))
+	p.BoundOnly, p.Known = true, cost
+	proof := proofOf(optimise.Solve(&p.Problem))
+	if proof.Price >= cost {
+		proof.Kind = model.BoundExact
+	}
+	return proof
 }
 
 // shared is the problem of buying for some pods, shared out as they must be, on what the pools of a tier sell and a plan may have that
