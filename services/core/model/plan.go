@@ -102,8 +102,9 @@ type RunnerUp struct {
 
 // Disruption takes claims away. Its replacements and its candidates stand or fall together.
 type Disruption struct {
-	ID         DisruptionID
-	Reason     DisruptionReason
+	ID     DisruptionID
+	Reason DisruptionReason
+	// Candidates are the claims to take away: sorted, or where it is staged in the order in which they are drained.
 	Candidates []ClaimID
 	// Replacements are claims of this plan that must be initialized before the drain begins.
 	Replacements []ClaimID

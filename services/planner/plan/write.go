@@ -207,8 +207,10 @@ func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	for _, h := range d.Hosts {
 		out.Candidates = append(out.Candidates, c.view.Hosts[h].Claim.ID)
 	}
-	slices.Sort(out.Candidates)
-	out.ID = c.disruptionID(out.Candidates)
+	out.ID = c.disruptionID(slices.Sorted(slices.Values(out.Candidates)))
+	if !d.Staged {
+		slices.Sort(out.Candidates)
+	}
 	for _, s := range d.Destinations {
 		out.Destinations = append(out.Destinations, c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID))
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -52,7 +53,11 @@ func (c *contents) order() {
 	}
 	for _, d := range p.Disruptions {
 		subject := "disruption " + string(d.ID)
-		ascending(c.r, subject+" candidates", d.Candidates, func(x *model.ClaimID) model.ClaimID { return *x })
+		candidates := d.Candidates
+		if d.Staged { // they are drained in their order
+			candidates = slices.Sorted(slices.Values(candidates))
+		}
+		ascending(c.r, subject+" candidates", candidates, func(x *model.ClaimID) model.ClaimID { return *x })
 		ascending(c.r, subject+" replacements", d.Replacements, func(x *model.ClaimID) model.ClaimID { return *x })
 		ascending(c.r, subject+" destinations", d.Destinations, podOf)
 	}

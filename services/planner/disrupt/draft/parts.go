@@ -74,11 +74,12 @@ func (dr *Draft) PodHosts(hosts []int) map[int]int {
 	return out
 }
 
-// InTurn is a decision whose hosts are drained one after the other, by the names of their claims, with the same places for as many pods of
+// InTurn is a decision whose hosts are drained one after the other, in their order there, with the same places for as many pods of
 // each class: those on hosts that come first go to nodes that exist, the others to replacements, one after the other. Pods go to
 // replacements only once the scheduler finds no other place for them.
 func (dr *Draft) InTurn(d Decision) Decision {
-	hosts := dr.Turns(d.Hosts)
+	hosts := dr.openFirst(d)
+	d.Hosts = hosts
 	moves, turns := make(map[int]bool, len(d.Evicted)), make(map[*view.Class][]int)
 	for _, h := range hosts {
 		for _, p := range dr.Moving[h] {
@@ -112,7 +113,49 @@ func (dr *Draft) InTurn(d Decision) Decision {
 	return d
 }
 
-// Turns are hosts in the order in which they are drained where they are so one after the other: by the names of their claims.
+// openFirst are the hosts of a decision, first those of whose pods the largest share can go to nodes that exist: the scheduler puts
+// the first pods that are moved there in any case, so they should be those that are planned there.
+func (dr *Draft) openFirst(d Decision) []int {
+	open := make(map[*view.Class]int)
+	for _, a := range d.Destinations {
+		open[dr.View.Pods[a.Pod].Class]++
+	}
+	rest := dr.Turns(d.Hosts)
+	var out []int
+	for len(rest) > 0 {
+		best, most := 0, -1.0
+		for i, h := range rest {
+			if share := dr.shareOf(h, open); share > most {
+				best, most = i, share
+			}
+		}
+		h := rest[best]
+		for _, p := range dr.Moving[h] {
+			if c := dr.View.Pods[p].Class; open[c] > 0 {
+				open[c]--
+			}
+		}
+		out, rest = append(out, h), slices.Delete(rest, best, best+1)
+	}
+	return out
+}
+
+// shareOf is the share of a host's pods for which there is a place left, by class; that of no pods is one.
+func (dr *Draft) shareOf(host int, left map[*view.Class]int) float64 {
+	if len(dr.Moving[host]) == 0 {
+		return 1
+	}
+	some, found := make(map[*view.Class]int), 0
+	for _, p := range dr.Moving[host] {
+		if c := dr.View.Pods[p].Class; some[c] < left[c] {
+			some[c]++
+			found++
+		}
+	}
+	return float64(found) / float64(len(dr.Moving[host]))
+}
+
+// Turns are hosts by the names of their claims: the order in which they are drained one after the other, as long as nothing else is known.
 func (dr *Draft) Turns(hosts []int) []int {
 	out := slices.Clone(hosts)
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(dr.View.Hosts[a].Claim.ID, dr.View.Hosts[b].Claim.ID) })

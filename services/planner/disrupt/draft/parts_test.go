@@ -61,3 +61,33 @@ func TestPodsOfHostsThatComeFirstGoToNodesThatExist(t *testing.T) {
 		}
 	}
 }
+
+func TestHostsWhosePodsGoToNodesThatExistComeFirst(t *testing.T) {
+	// Claims a, b, c and d have pods 0 and 1, 2 and 3, 4 and 5, and none: the even ones of one class, the odd ones of another, but for
+	// claim c, whose pods are both of the second.
+	even, odd := &view.Class{}, &view.Class{}
+	v := &view.View{World: &view.World{}}
+	for i, id := range []model.ClaimID{"a", "b", "c", "d"} {
+		v.Hosts = append(v.Hosts, &view.Host{Index: i, Claim: &model.Claim{ID: id}})
+	}
+	for i := range 6 {
+		v.Pods = append(v.Pods, view.Pod{Class: []*view.Class{even, odd}[i%2]})
+	}
+	v.Pods[4].Class = odd
+	dr := &Draft{Params: Params{View: v}, Moving: [][]int{{0, 1}, {2, 3}, {4, 5}, nil}}
+	bought := &purchase.NewClaim{Items: []market.Item{{Class: even, Pods: []int{0, 2}}, {Class: odd, Pods: []int{4}}}}
+	d := dr.InTurn(Decision{
+		Hosts: []int{0, 1, 2, 3}, Evicted: []int{0, 1, 2, 3, 4, 5}, Replacements: []*purchase.NewClaim{bought},
+		Destinations: []pack.Assignment{{Pod: 1, Host: 9}, {Pod: 3, Host: 9}, {Pod: 5, Host: 9}},
+	})
+	if want := []int{2, 3, 0, 1}; !slices.Equal(d.Hosts, want) {
+		t.Errorf("hosts go in the order %v, want %v: two of c's pods can go to the node that exists, and d has none", d.Hosts, want)
+	}
+	var first []int
+	for _, a := range d.Destinations {
+		first = append(first, a.Pod)
+	}
+	if want := []int{4, 5, 1}; !slices.Equal(first, want) {
+		t.Errorf("pods %v go to the node that exists, want %v", first, want)
+	}
+}

@@ -526,7 +526,7 @@ type DisruptionRecord struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The kind of disruption; required.
 	DisruptionReason DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
-	// The claims that it takes away, by id. Sorted.
+	// The claims that it takes away, by id. Sorted; where it is staged, in the order in which they are drained.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// The claims that replace them, by id; none where nothing is bought for it. Sorted.
 	Replacements []string `protobuf:"bytes,4,rep,name=replacements,proto3" json:"replacements,omitempty"`

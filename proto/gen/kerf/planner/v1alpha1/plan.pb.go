@@ -532,7 +532,7 @@ type Disruption struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The kind of disruption, which disruption budgets are about.
 	DisruptionReason v1alpha1.DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
-	// The claims to take away, by id. Sorted.
+	// The claims to take away, by id. Sorted; where it is staged, in the order in which they are drained.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// Claims of this plan that must be initialized before the drain begins, by id; none where nothing is bought for it. Sorted.
 	Replacements []string `protobuf:"bytes,4,rep,name=replacements,proto3" json:"replacements,omitempty"`
