@@ -40,6 +40,9 @@ func (s Set) Covers(other Set) bool {
 	return true
 }
 
+// Equal says that two sets have the same numbers.
+func (s Set) Equal(other Set) bool { return s.Covers(other) && other.Covers(s) }
+
 // Len is how many numbers are in the set.
 func (s Set) Len() (n int) {
 	for _, word := range s {

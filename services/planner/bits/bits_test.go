@@ -26,15 +26,16 @@ func TestASetAgreesWithAMap(t *testing.T) {
 		}
 		s, has := draw("some")
 		other, wants := draw("others")
-		covers := true
+		covers, covered := true, true
 		for i := range 300 {
 			if s.Has(i) != has[i] {
 				rt.Fatalf("%d is in the set: %v, want %v", i, s.Has(i), has[i])
 			}
-			covers = covers && (has[i] || !wants[i])
+			covers, covered = covers && (has[i] || !wants[i]), covered && (wants[i] || !has[i])
 		}
-		if s.Len() != len(has) || s.Covers(other) != covers {
-			rt.Fatalf("%d numbers, covers the other: %v; want %d, %v", s.Len(), s.Covers(other), len(has), covers)
+		if s.Len() != len(has) || s.Covers(other) != covers || s.Equal(other) != (covers && covered) {
+			rt.Fatalf("%d numbers, covers the other: %v, equals it: %v; want %d, %v, %v",
+				s.Len(), s.Covers(other), s.Equal(other), len(has), covers, covers && covered)
 		}
 	})
 }

@@ -54,23 +54,6 @@ func hashSet(s bits.Set) uint64 {
 	return h
 }
 
-func equalSets(a, b bits.Set) bool {
-	n := max(len(a), len(b))
-	for i := range n {
-		var x, y uint64
-		if i < len(a) {
-			x = a[i]
-		}
-		if i < len(b) {
-			y = b[i]
-		}
-		if x != y {
-			return false
-		}
-	}
-	return true
-}
-
 // groupTakes finds the bins that take the same items; there are few such groups however many bins there are.
 func (m *merger) groupTakes() {
 	p := m.c.Source
@@ -81,11 +64,11 @@ func (m *merger) groupTakes() {
 	for b := range p.Bins {
 		x := &p.Bins[b]
 		m.binHash[b] = m.hashBin(b)
-		if last < 0 || !equalSets(m.groups[last].takes, x.Takes) {
+		if last < 0 || !m.groups[last].takes.Equal(x.Takes) {
 			h := hashSet(x.Takes)
 			last = -1
 			for _, g := range byHash[h] {
-				if equalSets(m.groups[g].takes, x.Takes) {
+				if m.groups[g].takes.Equal(x.Takes) {
 					last = g
 				}
 			}

@@ -6,6 +6,8 @@
 package purchase
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -52,7 +54,7 @@ func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, lim *market
 	for _, preferred := range by.m.Passes() {
 		rules := hard
 		if preferred {
-			rules = append(rules, podrules.PreferredNodeRules(by.rules, classesOf(items))...)
+			rules = slices.Concat(hard, podrules.PreferredNodeRules(by.rules, classesOf(items)))
 		}
 		if preferred || solved > 0 {
 			l.obey(rules)
