@@ -200,9 +200,7 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) b
 		if a.fitsOnHost(c, h) && r.Lets(a.s.tally, c, a.s.tally.Host(h)) {
 			a.s.v.Place(h, c, 1)
 			a.assignments = append(a.assignments, Assignment{Pod: pod, Host: h})
-			if r.Over != 0 {
-				a.s.tally.Freeze(c, a.s.tally.Host(h))
-			}
+			a.s.tally.Freeze(c, a.s.tally.Host(h), r.Over != 0)
 			return true
 		}
 	}
@@ -215,9 +213,7 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) b
 		return false
 	}
 	g.add(grown)
-	if r.Over != 0 {
-		a.s.tally.Freeze(c, a.site(grown.claim))
-	}
+	a.s.tally.Freeze(c, a.site(grown.claim), r.Over != 0)
 	return true
 }
 

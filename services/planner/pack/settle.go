@@ -56,8 +56,6 @@ func (a *attempt) stays(x Assignment) bool {
 	} else {
 		t.Add(c, site, 1)
 	}
-	if relies {
-		t.Freeze(c, site)
-	}
+	t.Freeze(c, site, relies)
 	return true
 }

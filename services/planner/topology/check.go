@@ -128,7 +128,7 @@ func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
 		defer t.Revert(mark)
 		s = t.claim(s.form, s.host)
 	}
-	if s.opens {
+	if t.Opens(s) {
 		return opensReason(s)
 	}
 	v := t.judgeSite(c, s, 0)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -58,6 +59,16 @@ func (t *Tally) countDaemons(s *Site, n int32) {
 	for _, w := range t.daemonsOn(s.form) {
 		t.change(step{kind: stepAdd, site: w.on(s), class: w.class, n: n, daemon: true, uncertain: w.uncertain})
 	}
+}
+
+// bringsDaemons says whether a node like the site may have pods of DaemonSets that a counter of required anti-affinity counts in a
+// domain.
+func bringsDaemons(t *Tally, s *Site, f frozenRule) bool {
+	return slices.ContainsFunc(t.daemonsOn(s.form), func(w daemonPods) bool {
+		domains, unbounded := t.nodes.possible(podrules.None, w.form, t.nodes.r.Counters[f.counter].Key)
+		meets := unbounded || slices.Contains(domains, f.domain) || f.domain == open && len(domains) > 0
+		return meets && podrules.CountsForAnti(t.nodes.r, w.class, f.counter)
+	})
 }
 
 // surelyStarts is how many pods of DaemonSets that a counter of spread counts will be on a new node of a form for sure.

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -23,11 +22,11 @@ func spreadReason(t *Tally, rule *podrules.SpreadRule, s *Site) model.Reason {
 	}
 	has, least := t.domains.most(rule.Counter, s), t.domains.leastSeen(rule, s, false)
 	message := fmt.Sprintf("%s has %d of the pods with %s, and one more is beyond maxSkew %d: the emptiest %s has %d",
-		where(t, key, s), has, selectorText(rule.Spec.Selector), rule.MaxSkew, name, least)
+		where(t, key, s), has, podrules.SelectorText(rule.Spec.Selector), rule.MaxSkew, name, least)
 	remedy := fmt.Sprintf("raise maxSkew, or let the pods run where there are fewer of them, by another %s", name)
 	if _, _, sure := t.domains.domainsOf(rule, t.domains.region(t.nodes.r.Counters[rule.Counter].Universe), false); sure < rule.MinDomains {
 		message = fmt.Sprintf("%s has %d of the pods with %s, and may not have more than maxSkew %d while there are %d of the %d domains of minDomains",
-			where(t, key, s), has, selectorText(rule.Spec.Selector), rule.MaxSkew, sure, rule.MinDomains)
+			where(t, key, s), has, podrules.SelectorText(rule.Spec.Selector), rule.MaxSkew, sure, rule.MinDomains)
 		remedy = fmt.Sprintf("lower minDomains, or allow nodes with more values of %s", name)
 	}
 	return model.Reason{Code: model.CodeTopologySpread, Message: message, Remedy: remedy}
@@ -35,7 +34,7 @@ func spreadReason(t *Tally, rule *podrules.SpreadRule, s *Site) model.Reason {
 
 func affinityReason(t *Tally, x *podrules.ClassRules, i int, s *Site) model.Reason {
 	a := x.Affinity[i]
-	key, selected := t.nodes.r.Counters[a.Counter].Key, selectorText(a.Spec.Selector)
+	key, selected := t.nodes.r.Counters[a.Counter].Key, podrules.SelectorText(a.Spec.Selector)
 	name := t.nodes.r.TopologyKeys[key]
 	message := fmt.Sprintf("the required pod affinity asks for a pod with %s, and %s has none", selected, where(t, key, s))
 	remedy := fmt.Sprintf("free capacity where such pods run, or change the required affinity on %s", name)
@@ -55,7 +54,7 @@ func antiReason(t *Tally, a podrules.AntiRule, s *Site) model.Reason {
 	return model.Reason{
 		Code: model.CodePodAntiAffinity,
 		Message: fmt.Sprintf("the required pod anti-affinity keeps away from pods with %s, and %s has %d",
-			selectorText(a.Spec.Selector), where(t, key, s), t.domains.most(a.Counter, s)),
+			podrules.SelectorText(a.Spec.Selector), where(t, key, s), t.domains.most(a.Counter, s)),
 		Remedy: fmt.Sprintf("allow nodes with another %s, or change the required anti-affinity", t.nodes.r.TopologyKeys[key]),
 	}
 }
@@ -94,11 +93,7 @@ func openReason(t *Tally, c *view.Class, key int32, s *Site) model.Reason {
 }
 
 func opensReason(s *Site) model.Reason {
-	return model.Reason{
-		Code:    model.CodeSuperseded,
-		Message: fmt.Sprintf("%s would be the first in a domain that pods of this plan, by their topology spread, rely on not to exist", s.name),
-		Remedy:  "wait for the next plan",
-	}
+	return model.Reason{Code: model.CodeSuperseded, Message: s.name + " " + s.opens, Remedy: "wait for the next plan"}
 }
 
 // where names the domain of a site.
@@ -107,26 +102,4 @@ func where(t *Tally, key int32, s *Site) string {
 		return s.name
 	}
 	return fmt.Sprintf("%s %s", t.nodes.r.TopologyKeys[key], t.nodes.names[key][t.nodes.at(s, key)])
-}
-
-// selectorText is a selector as people write it.
-func selectorText(s *model.Selector) string {
-	if s == nil {
-		return "no labels at all"
-	}
-	if len(s.Requirements) == 0 {
-		return "any labels"
-	}
-	parts := make([]string, len(s.Requirements))
-	for i, r := range s.Requirements {
-		switch {
-		case r.Operator == model.In && len(r.Values) == 1:
-			parts[i] = r.Key + "=" + r.Values[0]
-		case len(r.Values) > 0:
-			parts[i] = fmt.Sprintf("%s %s [%s]", r.Key, r.Operator, strings.Join(r.Values, " "))
-		default:
-			parts[i] = fmt.Sprintf("%s %s", r.Key, r.Operator)
-		}
-	}
-	return strings.Join(parts, ", ")
 }

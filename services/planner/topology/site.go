@@ -30,7 +30,8 @@ type Site struct {
 	// claim says that it is a claim of this plan, or a host that can be narrowed as they can; pods are those on it.
 	claim bool
 	pods  []podCount
-	opens bool
+	// opens is what it would do to pods that rely on what is frozen, if anything.
+	opens string
 	// probe says that it is a claim which is only thought of.
 	probe bool
 }

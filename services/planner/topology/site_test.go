@@ -97,7 +97,7 @@ func TestAFrozenGroupIsOpenedByNoClaim(t *testing.T) {
 	}
 	mark := b.tally.Mark()
 	b.tally.Add(web, b.tally.Host(0), 1)
-	b.tally.Freeze(web, b.tally.Host(0))
+	b.tally.Freeze(web, b.tally.Host(0), true)
 	got := []bool{
 		b.tally.Opens(b.tally.Claim(nil, w.offers[0])), b.tally.Opens(b.tally.Claim(nil, w.offers[1])), b.tally.Opens(b.tally.Claim(nil, w.offers...)),
 	}

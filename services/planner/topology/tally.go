@@ -44,8 +44,9 @@ type Tally struct {
 	journal  []step
 }
 
-// frozenRule is a counter of spread, and how many pods its emptiest domain must have for a pod that was placed.
-type frozenRule struct{ counter, least int32 }
+// frozenRule is what a pod that was placed relies on: that the emptiest domain of a counter of spread has at least so many pods; or,
+// where least is 0, that a domain, or any if it is open, gets no more that count for required anti-affinity.
+type frozenRule struct{ counter, least, domain int32 }
 
 // Mark is a state of a Tally to go back to.
 type Mark int
@@ -234,15 +235,29 @@ func (t *Tally) change(s step) {
 	t.domains.count(s.class, s.site, s.n, countMode{ending: s.ending, uncertain: s.uncertain})
 }
 
-// Freeze remembers that a pod of the class was placed on a site by AllowsReal, and is counted there: no later claim may open
-// a domain that its spread would count, with fewer pods than the emptiest one must have.
-func (t *Tally) Freeze(c *view.Class, s *Site) {
+// Freeze remembers that a pod of the class was placed on a site, and is counted there: no later claim may bring a DaemonSet's pod
+// that it must be apart from into its domain; nor, where it relies on AllowsReal, open one that its spread would count, with
+// fewer pods than the emptiest one must have.
+func (t *Tally) Freeze(c *view.Class, s *Site, relies bool) {
 	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
-		f := frozenRule{rule.Counter, t.domains.mostAround(rule.Counter, s) - rule.MaxSkew}
-		known := func(g frozenRule) bool { return g.counter == f.counter && g.least >= f.least }
-		if f.least <= 0 || slices.ContainsFunc(t.frozen, known) {
-			continue
+		if least := t.domains.mostAround(rule.Counter, s) - rule.MaxSkew; relies && least > 0 {
+			freeze(t, frozenRule{counter: rule.Counter, least: least})
 		}
+	}
+	for _, counter := range podrules.ApartFromDaemons(t.nodes.r, c) {
+		domains, unbounded := t.nodes.possible(podrules.None, s.form, t.nodes.r.Counters[counter].Key)
+		if unbounded {
+			domains = []int32{open}
+		}
+		for _, d := range domains {
+			freeze(t, frozenRule{counter: counter, domain: d})
+		}
+	}
+}
+
+func freeze(t *Tally, f frozenRule) {
+	known := func(g frozenRule) bool { return g.counter == f.counter && g.domain == f.domain && g.least >= f.least }
+	if !slices.ContainsFunc(t.frozen, known) {
 		t.frozen = append(t.frozen, f)
 		t.journal = append(t.journal, step{kind: stepFreeze})
 	}
@@ -254,29 +269,32 @@ func (t *Tally) Rules() *podrules.Rules { return t.nodes.r }
 // Frozen says whether any class was frozen.
 func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
 
-// Opens says whether a claim opened, when it was made, a domain that was frozen; such a claim must be reverted.
-func (t *Tally) Opens(s *Site) bool { return s.opens }
+// Opens says whether a claim broke, when it was made, what pods rely on that Freeze remembers; such a claim must be reverted.
+func (t *Tally) Opens(s *Site) bool { return s.opens != "" }
 
-// wouldOpen says whether a node like the site may be the first of its domain in something that is frozen, and have too few
-// pods.
-func (t *Tally) wouldOpen(s *Site) bool {
+// wouldOpen says what a node like the site would do to pods that rely on what is frozen, if anything: be the first of its domain,
+// and have too few pods, or bring some that they must be apart from.
+func (t *Tally) wouldOpen(s *Site) string {
 	for _, f := range t.frozen {
+		if f.least == 0 {
+			if bringsDaemons(t, s, f) {
+				return "would bring pods of DaemonSets to a domain where pods of this plan rely on being apart from them"
+			}
+			continue
+		}
 		u := t.nodes.r.Counters[f.counter].Universe
 		spec := t.nodes.r.Universes[u]
 		if t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s.form, f.counter) >= f.least {
 			continue
 		}
-		if spec.Key == podrules.Hostname {
-			return true
-		}
 		g := t.domains.region(u)
 		domains, unbounded := t.nodes.possible(spec.Filter, s.form, spec.Key)
 		opens := func(d int32) bool { return !g.sure.Has(int(d)) && t.domains.counts[f.counter].domains[d].lo == 0 }
-		if unbounded || slices.ContainsFunc(domains, opens) {
-			return true
+		if spec.Key == podrules.Hostname || unbounded || slices.ContainsFunc(domains, opens) {
+			return "would be the first in a domain that pods of this plan, by their topology spread, rely on not to exist"
 		}
 	}
-	return false
+	return ""
 }
 
 // AddUncertain counts n pods of a class that may come to a host, or may not: as there where more is worse, and as not there

@@ -66,3 +66,24 @@ func startAlike(alike []*view.Class, places []*fit.Place) (out []Starting) {
 	}
 	return out
 }
+
+// ApartFromDaemons are the counters, other than on kubernetes.io/hostname, of the required anti-affinity of a class's pods against
+// those of DaemonSets, and of these against them.
+func ApartFromDaemons(r *Rules, c *view.Class) (out []int32) {
+	if len(r.Daemons) == 0 {
+		return nil
+	}
+	counts := func(counter int32) bool {
+		return r.Counters[counter].Key != Hostname && slices.ContainsFunc(r.Daemons, func(d *view.Class) bool { return CountsForAnti(r, d, counter) })
+	}
+	for _, a := range r.Classes[c.Index].Anti {
+		out = append(out, a.Counter)
+	}
+	out = append(out, r.Kinds[r.KindOf[c.Index]].RepelledBy...)
+	return slices.DeleteFunc(out, func(counter int32) bool { return !counts(counter) })
+}
+
+// CountsForAnti says whether a counter of required anti-affinity, or of its owners, counts pods of a class.
+func CountsForAnti(r *Rules, c *view.Class, counter int32) bool {
+	return slices.Contains(r.Kinds[r.KindOf[c.Index]].Pods, counter) || slices.Contains(r.Classes[c.Index].Owned, counter)
+}

@@ -2,6 +2,7 @@ package podrules
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -285,4 +286,26 @@ func common(a, b []int32) []int32 {
 func SortUnique[T cmp.Ordered](s []T) []T {
 	slices.Sort(s)
 	return slices.Compact(s)
+}
+
+// SelectorText is a selector as people write it.
+func SelectorText(s *model.Selector) string {
+	if s == nil {
+		return "no labels at all"
+	}
+	if len(s.Requirements) == 0 {
+		return "any labels"
+	}
+	parts := make([]string, len(s.Requirements))
+	for i, r := range s.Requirements {
+		switch {
+		case r.Operator == model.In && len(r.Values) == 1:
+			parts[i] = r.Key + "=" + r.Values[0]
+		case len(r.Values) > 0:
+			parts[i] = fmt.Sprintf("%s %s [%s]", r.Key, r.Operator, strings.Join(r.Values, " "))
+		default:
+			parts[i] = fmt.Sprintf("%s %s", r.Key, r.Operator)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
