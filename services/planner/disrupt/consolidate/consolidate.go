@@ -172,12 +172,12 @@ func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 // destinations.
 func (c *consolidation) inSteps(going []int) {
 	dr := c.draft
-	first := newTrials(dr, c.appraisal, going, nil)
-	first.deferred = make([]bool, len(dr.View.Hosts))
+	all := make([]bool, len(dr.View.Hosts))
 	for _, h := range going {
-		first.deferred[h] = true
+		all[h] = true
 	}
-	first.staged = true
+	first := newTrials(dr, c.appraisal, going, all) // which to keep was weighed when it was looked for what is to go
+	first.deferred, first.staged = all, true
 	first.search(going)
 	c.Summary.Tried, c.Settled = c.Summary.Tried+first.summary.Tried, first.settledAt
 	c.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
