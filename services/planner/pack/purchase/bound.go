@@ -49,7 +49,7 @@ const mostNested = 128
 func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
 	p := by.shared(pods, tier, cost, sharing)
 	p.BoundOnly, p.Known = true, cost
-	proof := proofOf(optimise.Solve(&p.Problem))
+	proof := proofOf(by.memory.Solve(&p.Problem))
 	if proof.Price >= cost {
 		proof.Kind = model.BoundExact
 	}
@@ -94,7 +94,7 @@ func (by *Buyer) Worth(pods []int) Worth {
 	}
 	p := by.relaxed(market.Items(by.m.World, pods), by.m.Tiers, newSharing(by.m))
 	p.Problem.Worth = true
-	s := optimise.Solve(&p.Problem)
+	s := by.memory.Solve(&p.Problem)
 	out.Floor = proofOf(s)
 	for k, row := range p.rows {
 		for _, i := range row {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/optimise/memory"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
@@ -27,6 +28,8 @@ type Buyer struct {
 	Overhead int64
 	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its time.
 	Tried bool
+	// memory has what was solved: each order of an assignment, and the best one once more, may come to the same problems.
+	memory memory.Memory
 }
 
 // NewBuyer buys from a market under the rules about other pods; units are what reservations have left.

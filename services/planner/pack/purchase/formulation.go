@@ -127,7 +127,7 @@ func (by *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim
 	p.addRules()
 	p.addPorts()
 	p.addLimits()
-	s := optimise.Solve(&p.Problem)
+	s := by.memory.Solve(&p.Problem)
 	p.seen = make([]bool, len(p.types))
 	proof := proofOf(s)
 	flexible := slices.ContainsFunc(options, func(o *market.Option) bool { return market.HasMinValues(o.Pool) })
