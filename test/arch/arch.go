@@ -30,7 +30,7 @@ func pure() []string {
 		"services/planner/disrupt", "services/planner/disrupt/budget", "services/planner/disrupt/churn",
 		"services/planner/disrupt/consolidate", "services/planner/disrupt/draft", "services/planner/disrupt/replace",
 		"services/planner/disrupt/shrink",
-		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/plan/encoding", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
+		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/plan/encoding", "services/planner/plan/lists", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
 		"services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
 		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",
 		"services/actuator/disruption", "services/actuator/inventory", "services/actuator/launches", "services/actuator/launchhold", "services/actuator/nominate", "services/actuator/orphan", "services/actuator/shortage", "services/actuator/shrink",

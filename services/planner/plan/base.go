@@ -23,14 +23,21 @@ type base struct {
 	// podCount is how many pods each class has, by index.
 	podCount []int32
 
-	// offers says that what follows is worked out. It depends on what can be bought at a time.
+	// priced says that the world has the prices of the snapshot's offerings, and stale that it has others than the snapshot's nodes,
+	// claims, notices and pods.
+	priced, stale bool
+
+	// offers says that these are worked out. They depend on what can be bought at a time.
 	offers   bool
 	podRules *podrules.Rules
-	tally    *topology.Tally
 	market   *market.Market
-	limits   *market.Limits
 	// from and until are the times between which nothing becomes available; zero where there is no such time.
 	from, until time.Time
+
+	// counted says that these are worked out, for offers and the view.
+	counted bool
+	tally   *topology.Tally
+	limits  *market.Limits
 	// weight is that of the tally when it was new.
 	weight int
 }
@@ -40,16 +47,43 @@ func newBase(s *model.Snapshot, pods []view.Pod, in *model.Input, stop func() bo
 	if err != nil {
 		return nil, err
 	}
-	b := &base{world: w, podCount: make([]int32, len(w.Classes))}
-	err = inTurn(stop, func() { b.view = view.NewView(w) }, func() { b.unsupported = fit.Unsupported(w) },
+	b := &base{world: w, priced: true}
+	return b, b.look(stop)
+}
+
+// look works out what depends on who is where.
+func (b *base) look(stop func() bool) error {
+	err := inTurn(stop, func() { b.view = view.NewView(b.world) }, func() { b.unsupported = fit.Unsupported(b.world) },
 		func() { fit.ReserveDaemons(b.view) }, func() { b.matcher = fit.NewMatcher(b.view) })
-	if err != nil {
-		return nil, err
+	b.countPods()
+	return err
+}
+
+func (b *base) countPods() {
+	b.podCount = make([]int32, len(b.world.Classes))
+	for i := range b.world.Pods {
+		b.podCount[b.world.Pods[i].Class.Index]++
 	}
-	for i := range w.Pods {
-		b.podCount[w.Pods[i].Class.Index]++
+}
+
+// rehost makes the base what it is after nodes, claims, notices and pods changed. It says false where that can't be done. What can be
+// bought is mostly the same after that, and is most of what a base of few nodes takes.
+func (b *base) rehost(pods []view.Pod, stop func() bool) (bool, error) {
+	same, ok, err := view.Rehost(b.world, pods)
+	if !ok {
+		return false, err
 	}
-	return b, nil
+	b.counted = false
+	if b.offers = b.offers && same; b.offers {
+		keys := market.PodRuleKeys(b.world, b.podRules)
+		b.podRules = podrules.New(b.world)
+		b.offers = slices.Equal(keys, market.PodRuleKeys(b.world, b.podRules))
+	}
+	if err := b.look(stop); err != nil {
+		return true, err
+	}
+	b.stale = false
+	return true, nil
 }
 
 // inTurn takes steps one after the other, until it is stopped.
@@ -70,24 +104,35 @@ func (b *base) suits(p *model.Policy) bool { return reflect.DeepEqual(&b.world.P
 func (b *base) at(now time.Time, stop func() bool) error {
 	b.world.Now = now
 	const slack = 1 << 14
-	known := b.offers && b.world.Devices == nil // what new nodes will have depends on how old others are
-	if known && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Size() < 2*b.weight+slack {
+	known := b.offers && b.world.Devices == nil && // what new nodes will have depends on how old others are
+		!now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && (!b.counted || b.tally.Size() < 2*b.weight+slack)
+	if known && b.counted {
 		return nil
 	}
-	b.offers = false
-	if err := b.world.Reprice(); err != nil {
-		return err
+	b.counted = false
+	var steps []func()
+	if !known {
+		b.offers = false
+		if !b.priced {
+			if err := b.world.Reprice(); err != nil {
+				return err
+			}
+			b.priced = true
+		}
+		steps = []func(){
+			func() { b.podRules = podrules.New(b.world) }, func() { b.market = market.NewMarketUntil(b.world, b.podRules, stop) },
+		}
 	}
-	err := inTurn(stop, func() { b.podRules = podrules.New(b.world) },
-		func() {
-			b.market, b.limits = market.NewMarketUntil(b.world, b.podRules, stop), market.NewLimits(b.world)
-		},
+	err := inTurn(stop, append(steps, func() { b.limits = market.NewLimits(b.world) },
 		func() { b.tally = topology.NewTally(b.podRules, b.view, nil) },
-		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
+		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })...)
 	if err != nil {
 		return err
 	}
-	b.weight = b.tally.Size()
+	b.weight, b.counted = b.tally.Size(), true
+	if known {
+		return nil
+	}
 	b.from, b.until = time.Time{}, time.Time{}
 	for i := range b.world.Snapshot.Offerings {
 		o := &b.world.Snapshot.Offerings[i]
@@ -113,14 +158,11 @@ func (b *base) reclass() (bool, error) {
 		return false, err
 	}
 	b.unsupported = fit.Unsupported(b.world)
-	b.podCount = make([]int32, len(b.world.Classes))
-	for i := range b.world.Pods {
-		b.podCount[b.world.Pods[i].Class.Index]++
-	}
+	b.countPods()
 	if !same {
 		b.matcher, b.offers = fit.NewMatcher(b.view), false
 	}
-	if b.offers {
+	if b.offers = b.offers && b.counted; b.offers {
 		b.podRules = podrules.New(b.world)
 		b.offers = b.tally.Adopt(b.podRules)
 	}
@@ -135,8 +177,8 @@ func (b *base) fold(changes []view.PodChange) error {
 			before[i] = b.world.Pods[at].Class
 		}
 	}
-	touched := b.view.Touched(changes)
-	if b.offers {
+	touched, counted := b.view.Touched(changes), b.offers && b.counted
+	if counted {
 		for _, h := range touched {
 			b.tally.UncountHost(b.view, h)
 		}
@@ -146,7 +188,7 @@ func (b *base) fold(changes []view.PodChange) error {
 	}
 	for _, h := range touched {
 		fit.ReserveDaemonsOn(b.view, h)
-		if b.offers {
+		if counted {
 			b.tally.CountHost(b.view, h)
 		}
 	}

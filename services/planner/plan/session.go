@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
+	"github.com/kerf-dev/kerf/services/planner/plan/lists"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -20,7 +21,7 @@ import (
 type Session struct {
 	// snapshot has sorted lists, which are never changed but replaced, and no pods.
 	snapshot model.Snapshot
-	lists    []list
+	lists    []lists.List
 	// pods are sorted by id. They are the base's where there is one.
 	pods   []view.Pod
 	podSum encoding.Total
@@ -73,44 +74,46 @@ func (q *Question) sticky() func() bool {
 // NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it takes lists in any order,
 // and refuses inner lists that are not sorted; references that lead nowhere are found by Session.Decide.
 func NewSession(snapshot *model.Snapshot) (*Session, error) {
-	s := &Session{snapshot: *snapshot, lists: lists(), digest: encoding.New(1 << 16)}
+	s := &Session{snapshot: *snapshot, lists: lists.All(), digest: encoding.New(1 << 16)}
 	s.snapshot.Pods = nil
-	s.snapshot.Catalogs = sortTypes(s.snapshot.Catalogs)
+	s.snapshot.Catalogs = lists.SortTypes(s.snapshot.Catalogs)
 	for _, l := range s.lists {
-		l.begin(&s.snapshot, s.digest)
+		l.Begin(&s.snapshot, s.digest)
 	}
-	pods := sorted(snapshot.Pods, func(x *model.Pod) string { return string(x.ID) })
+	pods := lists.Sorted(snapshot.Pods, func(x *model.Pod) string { return string(x.ID) })
 	s.pods = make([]view.Pod, len(pods))
 	for i := range pods {
 		s.pods[i].Pod = &pods[i]
 		s.podSum.Add(s.digest.Pod(&pods[i]))
 	}
-	return s, checkSorted(&s.snapshot)
+	return s, lists.CheckSorted(&s.snapshot)
 }
 
 // Apply folds a change in. The objects must not be changed afterwards. After an error, which names the object, the
 // session is not to be used any more.
 func (s *Session) Apply(d *model.Delta) error {
-	if err := checkSorted(&d.Upserted); err != nil {
+	if err := lists.CheckSorted(&d.Upserted); err != nil {
 		return err
 	}
 	up := d.Upserted
-	up.Catalogs = sortTypes(up.Catalogs)
+	up.Catalogs = lists.SortTypes(up.Catalogs)
 	s.snapshot.Revision, s.snapshot.InventoryRevision = up.Revision, up.InventoryRevision
 	s.snapshot.Cluster, s.snapshot.ObserveTime = up.Cluster, up.ObserveTime
 	classes := false
 	for _, l := range s.lists {
-		changed, err := l.fold(&s.snapshot, &up, &d.Removed, s.digest)
+		changed, err := l.Fold(&s.snapshot, &up, &d.Removed, s.digest)
 		if err != nil {
 			return err
 		}
 		switch {
 		case !changed || s.base == nil:
-		case l.name() == kindClass && s.base.lacks(up.PodClasses):
+		case l.Name() == lists.Class && !s.base.stale && s.base.lacks(up.PodClasses):
 			classes = true
-		case l.name() == kindDisruption, l.name() == kindBudget: // each plan looks at them anew
-		case l.name() == kindOffering && len(s.snapshot.NodeOverlays) == 0:
-			s.base.offers = false
+		case l.Name() == lists.Disruption, l.Name() == lists.Budget: // each plan looks at them anew
+		case l.Name() == lists.Offering && len(s.snapshot.NodeOverlays) == 0:
+			s.base.offers, s.base.priced = false, false
+		case l.Name() == lists.Node, l.Name() == lists.Claim, l.Name() == lists.Notice:
+			s.base.stale = true
 		default:
 			s.base = nil
 		}
@@ -118,6 +121,9 @@ func (s *Session) Apply(d *model.Delta) error {
 	changes, err := s.podChanges(&d.Upserted, &d.Removed)
 	if err != nil {
 		return err
+	}
+	if classes && s.base != nil && s.base.stale {
+		s.base = nil
 	}
 	if classes && s.base != nil {
 		// Pods that go do so before their classes, those that come do so after.
@@ -142,7 +148,7 @@ func (s *Session) foldPods(changes []view.PodChange) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	if s.base == nil {
+	if s.base == nil || s.base.stale {
 		s.pods = merge(s.pods, changes)
 		return nil
 	}
@@ -292,6 +298,17 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 
 // ready works out what is not, or not for this question.
 func (s *Session) ready(in *model.Input, stop func() bool) error {
+	if s.base != nil && s.base.stale && s.base.suits(&in.Policy) {
+		ok, err := s.base.rehost(realPods(s.pods), stop)
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.pods = s.base.world.Pods
+		} else {
+			s.base = nil
+		}
+	}
 	if s.base == nil || !s.base.suits(&in.Policy) {
 		s.base = nil
 		b, err := newBase(&s.snapshot, realPods(s.pods), in, stop)
@@ -316,7 +333,7 @@ func (s *Session) hash(in *model.Input) string {
 	e.Time(in.Snapshot.ObserveTime)
 	e.WriteTotal(len(s.pods), &s.podSum)
 	for _, l := range s.lists {
-		n, sum := l.sum(&s.snapshot)
+		n, sum := l.Sum(&s.snapshot)
 		e.WriteTotal(n, sum)
 	}
 	e.Encode(reflect.ValueOf(&in.Policy).Elem())

@@ -116,6 +116,33 @@ func BenchmarkSessionNewClass(b *testing.B) {
 	b.ReportMetric(float64((spent(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
+// BenchmarkSessionNode is a plan for five pods in a small cluster of which a node has changed, as all do while they come and go.
+func BenchmarkSessionNode(b *testing.B) {
+	w := wellUsed(20, 5)
+	s, err := plan.NewSession(&w.Snapshot)
+	if err != nil {
+		b.Fatal(err)
+	}
+	next := arrivals(w, 5, 5)
+	ask := func() {
+		d := next()
+		d.Upserted.Nodes = w.Snapshot.Nodes[:1]
+		if err := s.Apply(d); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Decide(question(&w.Input)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ask()
+	b.ReportAllocs()
+	before := spent(b)
+	for b.Loop() {
+		ask()
+	}
+	b.ReportMetric(float64((spent(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
 // BenchmarkSessionBegin is what a session costs before its first plan, and what the heap holds at most.
 func BenchmarkSessionBegin(b *testing.B) {
 	w := wellUsed(5000, 20)

@@ -121,6 +121,7 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 		out.Removed.Nodes = append(out.Removed.Nodes, string(s.Nodes[0].Name))
 		s.Nodes = slices.Clone(s.Nodes[1:])
 	}
+	d.changeHosts(s, up)
 	if len(s.PodDisruptionBudgets) > 0 && d.chance("a budget changes") {
 		b := s.PodDisruptionBudgets[0]
 		b.DisruptionsAllowed++
@@ -130,6 +131,39 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 	}
 	up.Revision, up.InventoryRevision, up.Cluster, up.ObserveTime = s.Revision, s.InventoryRevision, s.Cluster, s.ObserveTime
 	return out
+}
+
+// changeHosts may change a node and a claim, and may interrupt one.
+func (d *draw) changeHosts(s, up *model.Snapshot) {
+	if len(s.Nodes) > 0 && d.n("a node changes", 0, 2) == 0 {
+		at := d.n("which", 0, len(s.Nodes)-1)
+		n := s.Nodes[at]
+		switch d.n("how", 0, 2) {
+		case 0:
+			n.Ready = !n.Ready
+		case 1:
+			n.Allocatable = slices.Clone(n.Allocatable)
+			n.Allocatable[0].Value = n.Allocatable[0].Value * 9 / 10
+		case 2:
+			n.VolumeLimits = model.Amounts{{Resource: "ebs.csi.aws.com", Value: int64(d.n("volumes", 1, 2))}}
+		}
+		s.Nodes = slices.Clone(s.Nodes)
+		s.Nodes[at] = n
+		up.Nodes = append(up.Nodes, n)
+	}
+	if len(s.Claims) > 0 && d.n("a claim changes", 0, 2) == 0 {
+		at := d.n("which", 0, len(s.Claims)-1)
+		c := s.Claims[at]
+		c.State = []model.ClaimState{model.ClaimDraining, model.ClaimInitialized, model.ClaimRegistered}[d.n("state", 0, 2)]
+		s.Claims = slices.Clone(s.Claims)
+		s.Claims[at] = c
+		up.Claims = append(up.Claims, c)
+	}
+	if len(s.Claims) > 0 && d.chance("a notice comes") {
+		n := model.Notice{ID: fmt.Sprint("n-", s.Revision), Kind: model.NoticeSpotInterruption, Claim: s.Claims[d.n("which", 0, len(s.Claims)-1)].ID}
+		s.Notices = append(slices.Clone(s.Notices), n)
+		up.Notices = append(up.Notices, n)
+	}
 }
 
 // dropClass may take a class away that came with a delta, and its pods.

@@ -6,6 +6,8 @@
 package volumes
 
 import (
+	"maps"
+
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -38,6 +40,9 @@ func New(nodes []model.Node) *Limits {
 	}
 	return l
 }
+
+// Equal says whether others say the same of each type.
+func (l *Limits) Equal(m *Limits) bool { return maps.Equal(l.learned, m.learned) }
 
 // Of is how many volumes a driver attaches to a new node of a type; ok is false where no limit is known.
 func (l *Limits) Of(t *model.InstanceType, driver model.Resource) (limit int64, ok bool) {

@@ -1,4 +1,6 @@
-package plan
+// Package lists keeps the lists of a snapshot that changes, pods aside: each sorted by id, and with the sum of its objects' digests.
+// A list is never changed but replaced. It must not know what plans make of it. Start reading at All.
+package lists
 
 import (
 	"cmp"
@@ -10,28 +12,29 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
 )
 
-// list is one of a snapshot's lists, pods aside, with the sum of its objects' digests.
-type list interface {
-	name() string
-	// begin sorts the list and adds the digests up.
-	begin(s *model.Snapshot, d *encoding.Encoder)
-	// fold puts a change in; the snapshot gets a new list where there is one.
-	fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error)
-	sum(s *model.Snapshot) (n int, sum *encoding.Total)
+// List is one of a snapshot's lists.
+type List interface {
+	Name() string
+	// Begin sorts the list and adds the digests up.
+	Begin(s *model.Snapshot, d *encoding.Encoder)
+	// Fold puts a change in; the snapshot gets a new list where there is one.
+	Fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error)
+	// Sum is how many objects there are, and the sum of their digests.
+	Sum(s *model.Snapshot) (n int, sum *encoding.Total)
 }
 
-// lists are all lists of a snapshot but its pods.
-func lists() []list {
-	return []list{
-		of(kindClass, func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
+// All are all lists of a snapshot but its pods.
+func All() []List {
+	return []List{
+		of(Class, func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
 			func(x *model.PodClass) string { return string(x.ID) }, func(r *model.Removed) []string { return r.PodClasses }),
 		of("daemon set", func(s *model.Snapshot) *[]model.DaemonSet { return &s.DaemonSets },
 			func(x *model.DaemonSet) string { return x.ID }, func(r *model.Removed) []string { return r.DaemonSets }),
-		of("node", func(s *model.Snapshot) *[]model.Node { return &s.Nodes },
+		of(Node, func(s *model.Snapshot) *[]model.Node { return &s.Nodes },
 			func(x *model.Node) string { return string(x.Name) }, func(r *model.Removed) []string { return r.Nodes }),
 		of("namespace", func(s *model.Snapshot) *[]model.Namespace { return &s.Namespaces },
 			func(x *model.Namespace) string { return x.Name }, func(r *model.Removed) []string { return r.Namespaces }),
-		of(kindBudget, func(s *model.Snapshot) *[]model.PodDisruptionBudget { return &s.PodDisruptionBudgets },
+		of(Budget, func(s *model.Snapshot) *[]model.PodDisruptionBudget { return &s.PodDisruptionBudgets },
 			func(x *model.PodDisruptionBudget) string { return x.ID }, func(r *model.Removed) []string { return r.PodDisruptionBudgets }),
 		of("node pool", func(s *model.Snapshot) *[]model.NodePool { return &s.NodePools },
 			func(x *model.NodePool) string { return string(x.Name) }, func(r *model.Removed) []string { return r.NodePools }),
@@ -39,13 +42,13 @@ func lists() []list {
 			func(x *model.NodeClass) string { return string(x.Name) }, func(r *model.Removed) []string { return r.NodeClasses }),
 		of("catalog", func(s *model.Snapshot) *[]model.Catalog { return &s.Catalogs },
 			func(x *model.Catalog) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Catalogs }),
-		of(kindOffering, func(s *model.Snapshot) *[]model.Offering { return &s.Offerings },
+		of(Offering, func(s *model.Snapshot) *[]model.Offering { return &s.Offerings },
 			offeringKey, func(r *model.Removed) []string { return r.Offerings }),
-		of("claim", func(s *model.Snapshot) *[]model.Claim { return &s.Claims },
+		of(Claim, func(s *model.Snapshot) *[]model.Claim { return &s.Claims },
 			func(x *model.Claim) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Claims }),
-		of("notice", func(s *model.Snapshot) *[]model.Notice { return &s.Notices },
+		of(Notice, func(s *model.Snapshot) *[]model.Notice { return &s.Notices },
 			func(x *model.Notice) string { return x.ID }, func(r *model.Removed) []string { return r.Notices }),
-		of(kindDisruption, func(s *model.Snapshot) *[]model.DisruptionRecord { return &s.Disruptions },
+		of(Disruption, func(s *model.Snapshot) *[]model.DisruptionRecord { return &s.Disruptions },
 			func(x *model.DisruptionRecord) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Disruptions }),
 		of("node overlay", func(s *model.Snapshot) *[]model.NodeOverlay { return &s.NodeOverlays },
 			func(x *model.NodeOverlay) string { return x.Name }, func(r *model.Removed) []string { return r.NodeOverlays }),
@@ -54,12 +57,15 @@ func lists() []list {
 	}
 }
 
-// Kinds of objects that little depends on.
+// Names of lists that not all depends on.
 const (
-	kindClass      = "pod class"
-	kindOffering   = "offering"
-	kindBudget     = "pod disruption budget"
-	kindDisruption = "disruption"
+	Node       = "node"
+	Claim      = "claim"
+	Notice     = "notice"
+	Class      = "pod class"
+	Offering   = "offering"
+	Budget     = "pod disruption budget"
+	Disruption = "disruption"
 )
 
 func offeringKey(o *model.Offering) string {
@@ -79,20 +85,20 @@ func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string,
 	return &objects[T]{kind: kind, list: list, id: id, gone: gone}
 }
 
-func (o *objects[T]) name() string { return o.kind }
+func (o *objects[T]) Name() string { return o.kind }
 
-func (o *objects[T]) begin(s *model.Snapshot, d *encoding.Encoder) {
+func (o *objects[T]) Begin(s *model.Snapshot, d *encoding.Encoder) {
 	l := o.list(s)
-	*l = sorted(*l, o.id)
+	*l = Sorted(*l, o.id)
 	for i := range *l {
 		o.digest.Add(d.Object(&(*l)[i]))
 	}
 }
 
-func (o *objects[T]) sum(s *model.Snapshot) (int, *encoding.Total) { return len(*o.list(s)), &o.digest }
+func (o *objects[T]) Sum(s *model.Snapshot) (int, *encoding.Total) { return len(*o.list(s)), &o.digest }
 
-func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error) {
-	added, removed := o.last(sorted(*o.list(up), o.id)), o.gone(gone)
+func (o *objects[T]) Fold(s, up *model.Snapshot, gone *model.Removed, d *encoding.Encoder) (changed bool, err error) {
+	added, removed := o.last(Sorted(*o.list(up), o.id)), o.gone(gone)
 	if len(added)+len(removed) == 0 {
 		return false, nil
 	}
@@ -145,8 +151,8 @@ func (o *objects[T]) last(list []T) []T {
 	return out
 }
 
-// sorted is the list in the order of its ids; the list itself is not changed.
-func sorted[T any](list []T, id func(*T) string) []T {
+// Sorted is the list in the order of its ids; the list itself is not changed.
+func Sorted[T any](list []T, id func(*T) string) []T {
 	keys := make([]string, len(list))
 	order := make([]int, len(list))
 	for i := range list {
@@ -163,10 +169,11 @@ func sorted[T any](list []T, id func(*T) string) []T {
 	return out
 }
 
-func sortTypes(catalogs []model.Catalog) []model.Catalog {
+// SortTypes are catalogs with their types in the order of their names.
+func SortTypes(catalogs []model.Catalog) []model.Catalog {
 	out := slices.Clone(catalogs)
 	for i := range out {
-		out[i].InstanceTypes = sorted(out[i].InstanceTypes, func(x *model.InstanceType) string { return string(x.Name) })
+		out[i].InstanceTypes = Sorted(out[i].InstanceTypes, func(x *model.InstanceType) string { return string(x.Name) })
 	}
 	return out
 }

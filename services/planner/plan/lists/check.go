@@ -1,4 +1,4 @@
-package plan
+package lists
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// checkSorted makes sure that labels and amounts can be looked up.
-func checkSorted(s *model.Snapshot) error {
+// CheckSorted makes sure that labels and amounts can be looked up.
+func CheckSorted(s *model.Snapshot) error {
 	var errs []error
 	labels := func(ls model.Labels, object string) {
 		if !slices.IsSortedFunc(ls, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) }) {
