@@ -341,8 +341,7 @@ func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = MergeLabels(ls, hb.shapeLabels(o))
-		ls = MergeLabels(ls, ownerLabels(c.NodePool, c.NodeClass))
+		ls = MergeLabels(ls, hb.shapeLabels(o), ownerLabels(c.NodePool, c.NodeClass))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)
 		}
@@ -367,9 +366,8 @@ func openLabels(c *model.Claim) require.Set {
 
 // NewNodeLabels are the labels of a pool's node of a type, as it will be once it is initialized, less PlaceLabels.
 func NewNodeLabels(p *Pool, t *Type) model.Labels {
-	ls := MergeLabels(p.Labels, t.Labels)
-	ls = MergeLabels(ls, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}})
-	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
+	return MergeLabels(p.Labels, t.Labels, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}},
+		ownerLabels(p.Name, p.NodePool.NodeClass))
 }
 
 func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {
@@ -381,15 +379,25 @@ func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {
 	})
 }
 
-// MergeLabels is a with b laid over it, sorted by key.
-func MergeLabels(a, b model.Labels) model.Labels {
-	out := make(model.Labels, 0, len(a)+len(b))
-	for _, l := range a {
-		if _, ok := b.Get(l.Key); !ok {
-			out = append(out, l)
+// MergeLabels are all labels of some lists, sorted by key: of several of a key the last.
+func MergeLabels(lists ...model.Labels) model.Labels {
+	n := 0
+	for _, ls := range lists {
+		n += len(ls)
+	}
+	out := make(model.Labels, 0, n)
+	for i, ls := range lists {
+		for _, l := range ls {
+			replaced := slices.ContainsFunc(lists[i+1:], func(later model.Labels) bool {
+				_, ok := later.Get(l.Key)
+				return ok
+			})
+			if !replaced {
+				out = append(out, l)
+			}
 		}
 	}
-	return sortLabels(append(out, b...))
+	return sortLabels(out)
 }
 
 func sortLabels(ls model.Labels) model.Labels {

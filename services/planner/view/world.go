@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -47,8 +48,9 @@ type World struct {
 	// Devices counts devices as resources among those of Index; nil where no class claims any.
 	Devices *devices.Dims
 
-	catalogs  map[model.CatalogID]*Catalog
-	offerings map[offeringKey]offering
+	catalogs map[model.CatalogID]*Catalog
+	// offerings are sorted by what names them: a map of the thousands that there are would be most of what a World allocates.
+	offerings offerings
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
 	// volumes are the attach limits of nodes that are not there yet.
@@ -59,6 +61,8 @@ type World struct {
 
 // offering is what is remembered of an offering: of several reservations the lowest price.
 type offering struct {
+	offeringKey
+
 	price     int64
 	reclaimed model.ReclaimBand // 0 where it is not known
 	estimated bool
@@ -68,6 +72,28 @@ type offeringKey struct {
 	instanceType model.TypeName
 	zone         string
 	capacityType model.CapacityType
+}
+
+// offerings are sorted.
+type offerings []offering
+
+func (l offerings) find(k offeringKey) (o offering, ok bool) {
+	at, ok := slices.BinarySearchFunc(l, k, func(o offering, k offeringKey) int { return o.compare(k) })
+	if !ok {
+		return offering{}, false
+	}
+	return l[at], true
+}
+
+// of finds a claim's offering; nothing is like a price that is not known.
+func (l offerings) of(c *model.Claim) offering {
+	o, _ := l.find(offeringKey{c.InstanceType, c.Zone, c.CapacityType})
+	return o
+}
+
+func (k offeringKey) compare(l offeringKey) int {
+	return cmp.Or(strings.Compare(string(k.instanceType), string(l.instanceType)), strings.Compare(k.zone, l.zone),
+		cmp.Compare(k.capacityType, l.capacityType))
 }
 
 // Pod is a pod with its class.
@@ -203,24 +229,32 @@ func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 
 func (w *World) addOfferings() error {
 	w.Overlays = offer.NewOverlays(w.Snapshot)
-	w.offerings = make(map[offeringKey]offering, len(w.Snapshot.Offerings))
 	w.Places, w.ShiftedZones = offer.NewPlaces(w.Snapshot.Offerings), model.ShiftedZones(w.Snapshot.Offerings)
+	list := make([]offering, 0, len(w.Snapshot.Offerings))
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
-		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
-		known, seen := w.offerings[key]
-		if seen && o.CapacityType != model.Reserved {
-			return fmt.Errorf("offering %s/%s/%s is there twice", o.InstanceType, o.Zone, o.CapacityType)
-		}
-		if !seen || o.Price < known.price {
-			known.price, known.estimated = o.Price, known.estimated || o.PriceEstimated
-		}
-		if o.Reclaimed != 0 {
-			known.reclaimed = o.Reclaimed
-		}
-		w.offerings[key] = known
 		if id := w.Places[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
 			return fmt.Errorf("offering %s: zone_id: %s, and %s of another offering in the same zone", o.Key(), o.ZoneID, id)
+		}
+		list = append(list, offering{offeringKey{o.InstanceType, o.Zone, o.CapacityType}, o.Price, o.Reclaimed, o.PriceEstimated})
+	}
+	slices.SortStableFunc(list, func(a, b offering) int { return a.compare(b.offeringKey) })
+	w.offerings = list[:0]
+	for _, o := range list {
+		last := len(w.offerings) - 1
+		if last < 0 || w.offerings[last].offeringKey != o.offeringKey {
+			w.offerings = append(w.offerings, o)
+			continue
+		}
+		if o.capacityType != model.Reserved {
+			return fmt.Errorf("offering %s/%s/%s is there twice", o.instanceType, o.zone, o.capacityType)
+		}
+		known := &w.offerings[last]
+		if o.price < known.price {
+			known.price, known.estimated = o.price, known.estimated || o.estimated
+		}
+		if o.reclaimed != 0 {
+			known.reclaimed = o.reclaimed
 		}
 	}
 	return nil
@@ -343,7 +377,7 @@ func (w *World) Price(c *model.Claim) int64 {
 		}
 		return c.Price
 	}
-	if p := w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].price; p > 0 {
+	if p := w.offerings.of(c).price; p > 0 {
 		return p
 	}
 	return c.Price
@@ -354,18 +388,18 @@ func (w *World) Estimated(c *model.Claim) bool {
 	if c.InstanceType == "" {
 		return len(c.Offerings) > 0 && c.Offerings[0].PriceEstimated
 	}
-	return w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].estimated
+	return w.offerings.of(c).estimated
 }
 
 // Reclaimed is how often AWS takes back instances like that of a claim; 0 where it is not known.
 func (w *World) Reclaimed(c *model.Claim) model.ReclaimBand {
-	return w.offerings[offeringKey{c.InstanceType, c.Zone, c.CapacityType}].reclaimed
+	return w.offerings.of(c).reclaimed
 }
 
 // Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any
 // offering it says so of all.
 func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool {
-	_, ok := w.offerings[offeringKey{t, zone, ct}]
+	_, ok := w.offerings.find(offeringKey{t, zone, ct})
 	return ok || len(w.offerings) == 0
 }
 

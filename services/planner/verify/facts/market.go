@@ -1,8 +1,10 @@
 package facts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -19,8 +21,8 @@ type Market struct {
 	types    map[typeKey]*model.InstanceType
 	// attach are the highest attach limits that ready nodes tell, by type and CSI driver.
 	attach map[model.TypeName]map[model.Resource]int64
-	// offerings has of several reservations of one kind the cheapest that is available.
-	offerings map[OfferingKey]*model.Offering
+	// offerings are sorted by what tells them apart, and have of several reservations of one kind the cheapest that is available.
+	offerings []*model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
 	zoneIDs map[string]string
 	// Shifted are the zones that the cluster is shifted away from.
@@ -34,6 +36,13 @@ type OfferingKey struct {
 	CapacityType model.CapacityType
 }
 
+func keyOf(o *model.Offering) OfferingKey { return OfferingKey{o.InstanceType, o.Zone, o.CapacityType} }
+
+func (k OfferingKey) compare(l OfferingKey) int {
+	return cmp.Or(strings.Compare(string(k.InstanceType), string(l.InstanceType)), strings.Compare(k.Zone, l.Zone),
+		cmp.Compare(k.CapacityType, l.CapacityType))
+}
+
 type typeKey struct {
 	catalog model.CatalogID
 	name    model.TypeName
@@ -45,8 +54,7 @@ func newMarket(in *model.Input) *Market {
 		now: in.Now, overlays: offer.NewOverlays(s),
 		classes: index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		types:   make(map[typeKey]*model.InstanceType), attach: toldLimits(s.Nodes),
-		offerings: make(map[OfferingKey]*model.Offering, len(s.Offerings)), zoneIDs: model.ZoneIDs(s.Offerings),
-		Shifted: model.ShiftedZones(s.Offerings),
+		zoneIDs: model.ZoneIDs(s.Offerings), Shifted: model.ShiftedZones(s.Offerings),
 	}
 	for i := range s.Catalogs {
 		cat := &s.Catalogs[i]
@@ -54,14 +62,28 @@ func newMarket(in *model.Input) *Market {
 			m.types[typeKey{cat.ID, cat.InstanceTypes[j].Name}] = &cat.InstanceTypes[j]
 		}
 	}
-	for i := range s.Offerings {
-		o := &s.Offerings[i]
-		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType}
-		if old, ok := m.offerings[key]; !ok || !m.Available(old) || (m.Available(o) && o.Price < old.Price) {
-			m.offerings[key] = o
+	m.offerings = m.distinct(s.Offerings)
+	return m
+}
+
+// distinct sorts offerings, and drops all but one of each kind.
+func (m *Market) distinct(offerings []model.Offering) []*model.Offering {
+	list := make([]*model.Offering, len(offerings))
+	for i := range offerings {
+		list[i] = &offerings[i]
+	}
+	slices.SortStableFunc(list, func(a, b *model.Offering) int { return keyOf(a).compare(keyOf(b)) })
+	out := list[:0]
+	for _, o := range list {
+		last := len(out) - 1
+		switch {
+		case last < 0 || keyOf(out[last]) != keyOf(o):
+			out = append(out, o)
+		case !m.Available(out[last]) || (m.Available(o) && o.Price < out[last].Price):
+			out[last] = o
 		}
 	}
-	return m
+	return out
 }
 
 // Type is an instance type of a node class's catalog; nil when there is none.
@@ -74,10 +96,11 @@ func (m *Market) Type(class model.NodeClassName, name model.TypeName) *model.Ins
 
 // Offering looks an offering up, whether it is available or not.
 func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
-	if o, ok := m.offerings[key]; ok {
-		return *o, true
+	at, ok := slices.BinarySearchFunc(m.offerings, key, func(o *model.Offering, k OfferingKey) int { return keyOf(o).compare(k) })
+	if !ok {
+		return model.Offering{}, false
 	}
-	return model.Offering{}, false
+	return *m.offerings[at], true
 }
 
 // ZoneID is the id of a zone; "" where it is not known.
@@ -122,7 +145,7 @@ func (m *Market) Price(c *model.Claim) int64 {
 	if c.InstanceType == "" && len(c.Offerings) > 0 {
 		return c.Offerings[0].Price
 	}
-	if o, ok := m.offerings[OfferingKey{c.InstanceType, c.Zone, c.CapacityType}]; ok && o.Price > 0 {
+	if o, ok := m.Offering(OfferingKey{c.InstanceType, c.Zone, c.CapacityType}); ok && o.Price > 0 {
 		return o.Price
 	}
 	return c.Price
