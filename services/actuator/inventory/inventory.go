@@ -6,6 +6,7 @@ package inventory
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -55,6 +56,9 @@ func diff[T any](a, b []*T, name func(*T) string) (upserted []T, removed []strin
 func diffOfferings(a, b []model.Offering) (upserted []model.Offering, removed []string) {
 	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
 		return nil, nil // the same list
+	}
+	if len(a) == 0 {
+		return slices.Clip(b), nil // thousands, for who is told everything
 	}
 	merge(a, b, model.Offering.Compare,
 		func(o model.Offering) { upserted = append(upserted, o) }, func(o model.Offering) { removed = append(removed, o.Key()) })

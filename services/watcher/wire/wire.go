@@ -215,7 +215,8 @@ func KubernetesKinds() []snapshot.Kind {
 
 // InventoryObjects are the objects that an inventory message brings, by kind.
 func InventoryObjects(s *clusterpb.Snapshot) []snapshot.Object {
-	var out []snapshot.Object
+	out := make([]snapshot.Object, 0, len(s.GetNodeClasses())+len(s.GetCatalogs())+len(s.GetOfferings())+len(s.GetClaims())+
+		len(s.GetNotices())+len(s.GetDisruptions()))
 	for _, m := range s.GetNodeClasses() {
 		out = append(out, Object(snapshot.NodeClass, m.GetName(), m))
 	}

@@ -276,7 +276,9 @@ func (r *receiver) take(response *actuatorpb.DriveResponse) (u Update, done bool
 		r.events = append(r.events, snapshot.Delete(now, k.Kind, k.ID))
 	}
 	r.texts.Share(upserted)
-	for _, o := range wire.InventoryObjects(upserted) {
+	objects := wire.InventoryObjects(upserted)
+	r.events = slices.Grow(r.events, len(objects)+1) // and the end
+	for _, o := range objects {
 		r.events = append(r.events, snapshot.Put(now, o))
 	}
 	if len(r.events) > maxObjects {
