@@ -163,21 +163,36 @@ func (s *solver) improve() {
 			return
 		}
 	}
-	bySets, byCovers := budget/2, budget/2
-	if s.c.Source.BoundOnly {
-		bySets, byCovers = 2*budget, 4*budget
-	} else {
+	root := settle.RootOf(x)
+	if !s.c.Source.BoundOnly {
 		s.round(x, y, r.Worth, budget)
 	}
-	if t == nil {
+	if t != nil {
+		s.settle(t, root, budget)
+	}
+}
+
+// settle looks for the last per cent: for a better plan where pods are few, and for a bound where one is asked for.
+func (s *solver) settle(t *settle.Search, root settle.Root, budget int64) {
+	bySets, byCovers := budget/2, budget/2
+	switch {
+	case !settle.Few(s.c):
+		bySets, byCovers = 0, budget
+	case s.c.Source.BoundOnly:
+		bySets, byCovers = 2*budget, 4*budget
+	}
+	if t.Cost = s.aim(); s.enough() {
+		s.learn(t)
 		return
 	}
-	if t.Cost = s.aim(); !s.enough() {
-		t.BySets(bySets, false)
-		s.learn(t)
-		t.ByCovers(byCovers)
-	}
+	t.BySets(bySets, false)
 	s.learn(t)
+	t.ByCovers(byCovers)
+	s.learn(t)
+	if t.Cost = s.aim(); !s.c.Source.Loose && !s.enough() {
+		t.ByCounts(s.base, root, countShare*budget)
+		s.learn(t)
+	}
 }
 
 // aim is what the best plan costs that is known.
@@ -275,6 +290,8 @@ const (
 	mostDives = 6
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
+	// countShare is how much work numbers of nodes may take at most, in budgets.
+	countShare = 8
 	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
 	simplerShare = 3
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.

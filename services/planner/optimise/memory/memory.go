@@ -46,8 +46,8 @@ func (m *Memory) Solve(p *problem.Problem) optimise.Solution {
 
 // equal says that two problems are the same, but for when they are to stop.
 func equal(p, q *problem.Problem) bool {
-	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && p.Known == q.Known && p.Tried == q.Tried && p.Worth == q.Worth &&
-		p.Drop == q.Drop && slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&
+	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && p.Known == q.Known && p.Tried == q.Tried && p.Loose == q.Loose &&
+		p.Worth == q.Worth && p.Drop == q.Drop && slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&
 		slices.EqualFunc(p.Rules, q.Rules, equalRules) && slices.EqualFunc(p.Limits, q.Limits, equalLimits) && slices.Equal(p.Penalties, q.Penalties)
 }
 

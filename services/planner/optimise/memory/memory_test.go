@@ -55,6 +55,7 @@ func TestMemoryTellsProblemsApart(t *testing.T) {
 		"bound only": func(p *problem.Problem) { p.BoundOnly = true },
 		"known":      func(p *problem.Problem) { p.Known = 12 },
 		"tried":      func(p *problem.Problem) { p.Tried = true },
+		"loose":      func(p *problem.Problem) { p.Loose = true },
 		"worth":      func(p *problem.Problem) { p.Worth = true },
 		"drop":       func(p *problem.Problem) { p.Drop = true },
 	}

@@ -85,7 +85,7 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 		x.limitRows[k].left = x.limitRows[k].leftIn(pl)
 		x.Program.RHS[len(x.Rows)+k] = -x.limitRows[k].left
 	}
-	x.Program.StartDiagonal(len(x.Rows))
+	x.Program.StartDiagonal(len(x.Rows) + x.addMissing())
 	if len(x.limitRows) > 0 {
 		for _, i := range x.Rows {
 			x.add(single[i])
@@ -96,7 +96,9 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 			x.add(p)
 		}
 	}
-	x.pr.renew(x.demand)
+	if !x.countsNodes() || !slices.Equal(x.demand, x.pr.demand) {
+		x.pr.renew(x.demand)
+	}
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
 	x.Bound, x.Rounds, x.depth = 0, 0, 0
@@ -110,6 +112,19 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 		x.Bound -= float64(v * x.limitRows[k].left)
 	}
 	x.solve()
+}
+
+// addMissing adds the columns of nodes that are missing where there must be so many, and says how many there are.
+func (x *Columns) addMissing() (n int) {
+	for k := range x.limitRows {
+		if x.limitRows[k].left < 0 {
+			x.Program.Entry(int32(len(x.Rows)+k), 1)
+			x.Program.Add(missingPrice * float64(x.c.Bins[len(x.c.Bins)-1].Price))
+			x.Pool = append(x.Pool, compact.Filling{Bin: -1})
+			n++
+		}
+	}
+	return n
 }
 
 // perturb is a little more demand, different for each row, so that few columns reach 0 at once; else the simplex method
@@ -171,7 +186,7 @@ func (x *Columns) add(p compact.Filling) {
 		x.Program.Entry(x.at[i], float64(p.Counts[k]))
 	}
 	for k := range x.limitRows {
-		if v := x.limitRows[k].taken(&x.c.Bins[p.Bin], p.Bin); v > 0 {
+		if v := x.limitRows[k].taken(&x.c.Bins[p.Bin], p.Bin); v != 0 {
 			x.Program.Entry(int32(len(x.Rows)+k), -v)
 		}
 	}
@@ -204,7 +219,9 @@ type Effort struct {
 	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this fraction of its
 	// price are not looked for.
 	Slack float64
-	Stop  func() bool
+	// Enough above 0 is the bound at which to end.
+	Enough float64
+	Stop   func() bool
 }
 
 // Generate adds columns until the programme is within the gap of its bound, no better filling is found, or the work is
@@ -217,7 +234,7 @@ func (x *Columns) Generate(g Effort) {
 		if x.spares(g) {
 			gap /= 3
 		}
-		if x.Converged(gap) {
+		if x.Converged(gap) || g.Enough > 0 && x.Bound >= g.Enough {
 			return
 		}
 		if since++; since == stallRounds+x.Program.Rows/20 {

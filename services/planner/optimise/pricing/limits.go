@@ -5,8 +5,9 @@ import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
 // limitRow is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
 // what is left. Those that do not bind are left out, for they would only make the inverse larger.
 type limitRow struct {
-	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1.
+	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1, or both where it is a number of nodes.
 	limit, bin int32
+	nodes      NodeCount
 	// unit is what is counted as one.
 	unit float64
 	// left is what is left, in units.
@@ -20,8 +21,50 @@ const (
 	MaxLimitRounds = 4
 )
 
+// NodeCount says how many nodes there are of some bins: so many of them at most, or at least. Dual is what one less or one more would cost.
+type NodeCount struct {
+	In    []bool
+	Nodes float64
+	Least bool
+	Dual  float64
+}
+
+// CountNodes makes numbers of nodes rows of the programme, in the place of limits and stocks, from the next Begin on. No filling may be worth more
+// than its bin by some duals and those of the counts.
+func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
+	x.limitRows, x.limitDuals, x.bestLimitDuals, x.trialLimitDuals = x.limitRows[:0], x.limitDuals[:0], x.bestLimitDuals[:0], x.trialLimitDuals[:0]
+	for _, least := range []bool{true, false} {
+		for _, n := range all {
+			if n.Least == least {
+				x.addLimitRow(limitRow{limit: -1, bin: -1, nodes: n, unit: 1})
+				x.bestLimitDuals[len(x.bestLimitDuals)-1] = n.Dual
+			}
+		}
+	}
+	copy(x.BestDuals, duals)
+}
+
+// countsNodes says that numbers of nodes are rows.
+func (x *Columns) countsNodes() bool { return len(x.limitRows) > 0 && x.limitRows[0].nodes.In != nil }
+
+// Counted are the numbers of nodes that are rows, with the duals of the best bound.
+func (x *Columns) Counted() []NodeCount {
+	out := make([]NodeCount, len(x.limitRows))
+	for k := range out {
+		out[k] = x.limitRows[k].nodes
+		out[k].Dual = x.bestLimitDuals[k]
+	}
+	return out
+}
+
 // leftIn is what a plan has left, in units.
 func (s *limitRow) leftIn(pl *compact.Plan) float64 {
+	if s.nodes.In != nil {
+		if s.nodes.Least {
+			return -s.nodes.Nodes
+		}
+		return s.nodes.Nodes
+	}
 	if s.limit >= 0 {
 		return max(0, float64(pl.LimitLeft[s.limit])/s.unit)
 	}
@@ -34,6 +77,10 @@ func (s *limitRow) taken(b *compact.Bin, at int32) float64 {
 	case s.limit >= 0:
 		return float64(b.Amount[s.limit]) / s.unit
 	case s.bin == at:
+		return 1
+	case s.nodes.In != nil && s.nodes.In[at] && s.nodes.Least:
+		return -1
+	case s.nodes.In != nil && s.nodes.In[at]:
 		return 1
 	}
 	return 0
@@ -96,7 +143,7 @@ func (x *Columns) AddUsedUpLimits(pl *compact.Plan) {
 
 func (x *Columns) addLimitRow(s limitRow) {
 	for _, y := range x.limitRows {
-		if y.limit == s.limit && y.bin == s.bin {
+		if s.nodes.In == nil && y.limit == s.limit && y.bin == s.bin {
 			return
 		}
 	}
@@ -108,6 +155,9 @@ func (x *Columns) addLimitRow(s limitRow) {
 
 // unpackedPrice is how many times more expensive than on its cheapest bin a pod is that has no bin.
 const unpackedPrice = 20
+
+// missingPrice is how many times more expensive than the most expensive bin a node is that is missing.
+const missingPrice = 2
 
 // addUnpacked adds the column of a pod that has no bin, of the row at a place, because limits allow none.
 func (x *Columns) addUnpacked(k int, single compact.Filling) {

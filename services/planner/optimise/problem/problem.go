@@ -26,6 +26,8 @@ type Problem struct {
 	Known int64
 	// Tried says that the packing is one of many that are tried: what takes longest for the last per cent is left out.
 	Tried bool
+	// Loose says that its bound is not asked for: what does nothing but raise it is left out.
+	Loose bool
 	// Worth asks for Solution.Worth, and for nothing else but the bound.
 	Worth bool
 	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds, and does

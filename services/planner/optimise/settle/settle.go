@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// mostPods and mostRows are up to how many pods and rows a plan is searched for the last per cent. With more of either the search
-	// does not come far.
-	mostPods, mostRows = 256, 32
+	// fewPods and fewRows are up to how many pods and rows a plan is searched for the last per cent. With more of either the search
+	// does not come far, and is only for a bound: up to mostPods and mostRows.
+	fewPods, fewRows   = 256, 32
+	mostPods, mostRows = 4096, 40
 	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as much, and so on.
 	firstSlack = 1.0 / 512
 )
@@ -49,11 +50,14 @@ type Gap struct{ Bound, Cost int64 }
 // Closed says that the plan is the optimum.
 func (g *Gap) Closed() bool { return g.Bound >= g.Cost }
 
-// Suits says whether a problem is one of few pods, with nothing but prices and rules about what shares a node.
+// Suits says whether a problem is one of few pods, or not of many where the bound counts, with nothing but prices and rules about what shares a node.
 func Suits(c *compact.Problem) bool {
-	return c.Pods() <= mostPods && c.NumRows <= mostRows && len(c.Limits) == 0 && !c.HasUnpackable &&
+	return (Few(c) || !c.Source.Loose && c.Pods() <= mostPods && c.NumRows <= mostRows) && len(c.Limits) == 0 && !c.HasUnpackable &&
 		!slices.ContainsFunc(c.Bins, func(b compact.Bin) bool { return b.Limited || b.Penalties != nil || len(b.Before) > 0 })
 }
+
+// Few says that there are so few pods that a better plan may be found.
+func Few(c *compact.Problem) bool { return c.Pods() <= fewPods && c.NumRows <= fewRows }
 
 // New is a search in a problem that suits, where pods are worth y and nothing holds pods that are worth more than it costs. It is nil where they
 // are worth nothing.

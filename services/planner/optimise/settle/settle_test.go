@@ -7,6 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 	"github.com/kerf-dev/kerf/services/planner/optimise/settle"
 )
@@ -67,6 +68,41 @@ func checkFound(t *testing.T, c *compact.Problem, x *settle.Search) {
 	}
 	if pl.Pods != 0 || pl.Cost != x.Cost {
 		t.Errorf("%d pods are left of what was found, at %d, want none at %d", pl.Pods, pl.Cost, x.Cost)
+	}
+}
+
+// TestCountsProveABound looks at problems of which the programme of all pods proves too little.
+func TestCountsProveABound(t *testing.T) {
+	better, closed := 0, 0
+	for seed := range uint64(300) {
+		p := drawn(rand.New(rand.NewPCG(seed, 2)))
+		exact := optimise.Solve(p)
+		for _, limit := range []int64{1000, 30_000, 1 << 24} {
+			c := compact.Compile(p)
+			if !settle.Suits(c) {
+				continue
+			}
+			x, base, slab := begin(c), compact.NewPlan(c), compact.Slab{}
+			columns := pricing.NewColumns(c, &slab)
+			columns.Program.WorkLimit, columns.Program.Stop = 1<<24, c.Stopped
+			columns.Begin(base, nil)
+			columns.Generate(pricing.Effort{Gap: 1e-9, Limit: 1 << 24, Depth: 3, Slack: 1e-9, Stop: c.Stopped})
+			x.Bound = max(x.Bound, int64(columns.Bound*(1-1e-9)))
+			before := x.Bound
+			x.ByCounts(base, settle.RootOf(columns), limit)
+			if x.Bound > exact.Cost || x.Bound < before {
+				t.Fatalf("seed %d, work %d: the bound rose from %d to %d, and the optimum is %d", seed, limit, before, x.Bound, exact.Cost)
+			}
+			if limit == 1<<24 && x.Bound > before {
+				better++
+				if float64(x.Bound) >= float64(exact.Cost)*(1-1e-4) {
+					closed++
+				}
+			}
+		}
+	}
+	if better < 100 || closed < 50 {
+		t.Errorf("%d bounds rose, %d of them to the optimum: too few to tell", better, closed)
 	}
 }
 

@@ -120,6 +120,7 @@ func (by *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim
 	m := by.m
 	p := by.formulate(l, lim)
 	p.options = options
+	p.Loose = slices.ContainsFunc(l.items, func(it market.Item) bool { return it.Segment != nil || by.rules.Constrained(it.Class) })
 	p.addBins(preferred)
 	if len(p.Bins) == 0 {
 		return nil, Proof{}

@@ -60,6 +60,7 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 	}
 	for range mostOutlines {
 		p := by.shared(pods, tier, cost, sharing)
+		p.Loose = true
 		s := by.memory.Solve(&p.Problem)
 		if s.Cost >= cost {
 			return nil

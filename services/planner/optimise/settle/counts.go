@@ -1,0 +1,151 @@
+package settle
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
+)
+
+const (
+	// mostPool is up to how many fillings are kept from one half to the next.
+	mostPool = 600
+	// firstWork is the part of the work that may go by before the bound rises, 1 of so many. More of it is there as more of the gap is closed.
+	firstWork = 16
+	// countGap is how near to its bound the programme of a half must come.
+	countGap = 2e-4
+)
+
+// Root is the programme of all pods, as column generation has left it: its fillings, and what its duals prove.
+type Root struct {
+	x     *pricing.Columns
+	pool  []compact.Filling
+	duals []float64
+	bound float64
+}
+
+// RootOf is what some columns have now.
+func RootOf(x *pricing.Columns) Root {
+	return Root{x, slices.Clone(x.Pool), slices.Clone(x.BestDuals), x.Bound}
+}
+
+// counts is a search by how many nodes there are of some bins: branch and bound over the programme of all fillings, that half first of which
+// the least is proven. Where few nodes are needed that cost much, whole ones cost more than parts. It needs no list of fillings, so there may
+// be many pods.
+type counts struct {
+	*Search
+	x    *pricing.Columns
+	base *compact.Plan
+	pool []compact.Filling
+	// open are the halves that may have a plan that costs less than the best, the lowest bound first.
+	open []half
+	// most is the columns' work at which to end.
+	most int64
+}
+
+// half is a part of all plans: those with so many nodes of some bins, which cost so much at least, as its duals prove. It is split by how many
+// nodes of some more bins there are; in is nil where its solution has whole numbers of all.
+type half struct {
+	counts []pricing.NodeCount
+	duals  []float64
+	bound  float64
+	in     []bool
+	nodes  float64
+}
+
+// ByCounts raises the bound as far as all halves allow that are open when its work ends. The root is of what base, an empty plan, has left.
+func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
+	x := root.x
+	before, low := x.Work(), t.Bound
+	x.Program.WorkLimit = before + limit
+	s := &counts{Search: t, x: x, base: base, pool: root.pool, most: before + limit/firstWork}
+	x.CountNodes(nil, root.duals)
+	x.Begin(base, s.pool)
+	s.open = append(s.open, half{duals: root.duals, bound: root.bound})
+	s.choose(&s.open[0])
+	for !t.Closed() && s.open[0].in != nil && x.Work() < s.most && !t.c.Stopped() {
+		h := s.open[0]
+		up := math.Ceil(h.nodes)
+		more, fewer := s.look(&h, pricing.NodeCount{In: h.in, Nodes: up, Least: true}), s.look(&h, pricing.NodeCount{In: h.in, Nodes: up - 1})
+		if t.c.Stopped() {
+			break
+		}
+		s.open = s.open[1:]
+		for _, n := range []half{more, fewer} {
+			at, _ := slices.BinarySearchFunc(s.open, n.bound, func(o half, bound float64) int { return cmp.Compare(o.bound, bound) })
+			s.open = slices.Insert(s.open, at, n)
+		}
+		t.Bound = max(t.Bound, min(t.Cost, int64(s.open[0].bound*(1-1e-9))))
+		closed := float64(t.Bound-low) / float64(t.Cost-low)
+		s.most = before + limit/firstWork + int64(closed*float64(limit-limit/firstWork))
+	}
+	t.Work += x.Work() - before
+}
+
+// look finds out what the plans of a half cost at least that have so many nodes, too.
+func (s *counts) look(of *half, n pricing.NodeCount) half {
+	x := s.x
+	x.CountNodes(append(slices.Clone(of.counts), n), of.duals)
+	x.Begin(s.base, s.pool)
+	x.Generate(pricing.Effort{Gap: countGap, Limit: s.most, Depth: 2, Slack: countGap, Enough: float64(s.Cost) * (1 + 1e-8), Stop: s.c.Stopped})
+	out := half{counts: x.Counted(), duals: slices.Clone(x.BestDuals), bound: max(of.bound, x.Bound)}
+	if len(x.Pool) <= mostPool {
+		s.pool = slices.Clone(x.Pool)
+	}
+	s.choose(&out)
+	return out
+}
+
+// choose finds by what a half is split whose programme was solved last: the bins of which there is the largest part of a node, for its price. They
+// are all, those that cost or have so much at least, or one.
+func (s *counts) choose(h *half) {
+	have := make([]float64, len(s.c.Bins))
+	var used []int32
+	for k, j := range s.x.Program.Basis {
+		if j < 0 || s.x.Pool[j].Bin < 0 || s.x.Program.X[k] < leastNode {
+			continue
+		}
+		b := s.x.Pool[j].Bin
+		if have[b] += s.x.Program.X[k]; !slices.Contains(used, b) {
+			used = append(used, b)
+		}
+	}
+	slices.Sort(used)
+	best := 0.0
+	var in func(b int32) bool
+	try := func(price int64, among func(b int32) bool) {
+		sum := 0.0
+		for _, b := range used {
+			if among(b) {
+				sum += have[b]
+			}
+		}
+		if p := part(sum); p > leastNodePart && p*float64(price) > best {
+			in, best, h.nodes = among, p*float64(price), sum
+		}
+	}
+	bins := s.c.Bins
+	try(bins[0].Price, func(int32) bool { return true })
+	for _, u := range used {
+		try(bins[u].Price, func(b int32) bool { return bins[b].Price >= bins[u].Price })
+		try(bins[u].Price/8, func(b int32) bool { return b == u })
+		for r := range s.c.NumResources {
+			try(bins[u].Price, func(b int32) bool { return bins[b].Free[r] >= bins[u].Free[r] })
+		}
+	}
+	s.Work += int64(4 * len(used) * len(used) * (2 + s.c.NumResources))
+	if in == nil {
+		return
+	}
+	h.in = make([]bool, len(bins))
+	for b := range h.in {
+		h.in[b] = in(int32(b))
+	}
+}
+
+const (
+	// leastNode is what part of a node a solution has at least; leastNodePart how far a number of nodes is from a whole one at least.
+	leastNode, leastNodePart = 1e-4, 0.01
+)
