@@ -44,6 +44,9 @@ const fewPods = 32
 // programme comes less far with the rows that it takes.
 const mostNested = 128
 
+// Up to mostNestedLate it is tried where the bound of a plan is further below it than one in wideGap.
+const mostNestedLate, wideGap = 256, 50
+
 // boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if some plan is known
 // that costs so much.
 func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
@@ -169,6 +172,13 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 			continue
 		}
 		part := by.boundOf(pods, t, costs[t], sharing)
+		if n == placed && n > mostNested && n <= mostNestedLate && costs[t]-part.Price > costs[t]/wideGap {
+			sharing.nests = true
+			if nested := by.boundOf(pods, t, costs[t], sharing); nested.Price > part.Price {
+				part = nested
+			}
+			sharing.nests = false
+		}
 		if len(pods) <= fewPods && n == placed && part.Kind != model.BoundExact {
 			// The optimum of a problem with fewer rules may be more than what is proven for one with more.
 			if alone := by.boundOf(pods, t, costs[t], newSharing(by.m)); alone.Price > part.Price {
