@@ -78,6 +78,24 @@ func proofOf(s optimise.Solution) Proof {
 	return Proof{Price: s.Bound, Kind: kinds[s.BoundKind]}
 }
 
+// tighter is a bound, or what other rules prove of the same pods where that is more.
+func (by *Buyer) tighter(p Proof, pods []int, tier int, cost int64, s *sharing) Proof {
+	try := func(s *sharing) {
+		if other := by.boundOf(pods, tier, cost, s); other.Price > p.Price {
+			p = other
+		}
+	}
+	if !s.nests && len(pods) <= mostNestedLate && cost-p.Price > cost/wideGap {
+		s.nests = true
+		try(s)
+		s.nests = false
+	}
+	if len(pods) <= fewPods && p.Kind != model.BoundExact {
+		try(newSharing(by.m)) // the optimum of a problem with fewer rules may be more than what is proven for one with more
+	}
+	return p
+}
+
 // Worth is what pods would cost at the lowest prices: the duals of the cheapest way to have all of them on new nodes.
 type Worth struct {
 	// Floor proves what all of them cost at least; the zero Proof where some can't be bought for at all.
@@ -172,18 +190,8 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 			continue
 		}
 		part := by.boundOf(pods, t, costs[t], sharing)
-		if n == placed && n > mostNested && n <= mostNestedLate && costs[t]-part.Price > costs[t]/wideGap {
-			sharing.nests = true
-			if nested := by.boundOf(pods, t, costs[t], sharing); nested.Price > part.Price {
-				part = nested
-			}
-			sharing.nests = false
-		}
-		if len(pods) <= fewPods && n == placed && part.Kind != model.BoundExact {
-			// The optimum of a problem with fewer rules may be more than what is proven for one with more.
-			if alone := by.boundOf(pods, t, costs[t], newSharing(by.m)); alone.Price > part.Price {
-				part = alone
-			}
+		if n == placed {
+			part = by.tighter(part, pods, t, costs[t], sharing)
 		}
 		if !part.Known() {
 			return Proof{}
