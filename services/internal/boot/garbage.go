@@ -54,8 +54,10 @@ func paceGC(ctx context.Context) {
 		metrics.Read(figures)
 		allocated := figures[1].Value.Uint64()
 		if allocated-before < garbageRest && allocated-rested > garbageWork {
-			runtime.GC() // what pools hold outlives one collection: the buffers of a catalogue that was sent are megabytes
-			debug.FreeOSMemory()
+			if rested == 0 {
+				runtime.GC() // what pools hold outlives one collection: the buffers of a catalogue that was sent are megabytes
+			}
+			debug.FreeOSMemory() // it collects, too
 			rested = allocated
 		}
 		before = allocated
