@@ -272,7 +272,7 @@ func (g *grower) wouldAllow(places ...*fit.Place) bool {
 	return !g.a.s.tally.Opens(site) && g.r.Lets(g.a.s.tally, g.class, site)
 }
 
-// harmless says that a new node of an option is not the first of a domain that others rely on not to exist.
+// harmless says that a new node of an option breaks nothing that placed pods rely on, see topology.Tally.Freeze.
 func (s *Scheduler) harmless(o *market.Option) bool {
 	return !s.tally.Frozen() || !s.tally.Opens(s.tally.Probe(nil, &o.Place))
 }

@@ -79,11 +79,24 @@ func (b *base) rehost(pods []view.Pod, stop func() bool) (bool, error) {
 		b.podRules = podrules.New(b.world)
 		b.offers = slices.Equal(keys, market.PodRuleKeys(b.world, b.podRules))
 	}
+	if err := b.reprice(); err != nil { // hosts have labels of places that are new
+		return true, err
+	}
 	if err := b.look(stop); err != nil {
 		return true, err
 	}
 	b.stale = false
 	return true, nil
+}
+
+// reprice makes the world's market what it is after offerings changed.
+func (b *base) reprice() error {
+	if b.priced {
+		return nil
+	}
+	err := b.world.Reprice()
+	b.priced = err == nil
+	return err
 }
 
 // inTurn takes steps one after the other, until it is stopped.
@@ -113,11 +126,8 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	var steps []func()
 	if !known {
 		b.offers = false
-		if !b.priced {
-			if err := b.world.Reprice(); err != nil {
-				return err
-			}
-			b.priced = true
+		if err := b.reprice(); err != nil {
+			return err
 		}
 		steps = []func(){
 			func() { b.podRules = podrules.New(b.world) }, func() { b.market = market.NewMarketUntil(b.world, b.podRules, stop) },

@@ -61,13 +61,15 @@ func (t *Tally) countDaemons(s *Site, n int32) {
 	}
 }
 
-// bringsDaemons says whether a node like the site may have pods of DaemonSets that a counter of required anti-affinity counts in a
-// domain.
+// bringsDaemons says whether a node like the site may have pods of DaemonSets that a counter of required anti-affinity counts
+// in a domain.
 func bringsDaemons(t *Tally, s *Site, f frozenRule) bool {
 	return slices.ContainsFunc(t.daemonsOn(s.form), func(w daemonPods) bool {
+		if !podrules.CountsForAnti(t.nodes.r, w.class, f.counter) {
+			return false
+		}
 		domains, unbounded := t.nodes.possible(podrules.None, w.form, t.nodes.r.Counters[f.counter].Key)
-		meets := unbounded || slices.Contains(domains, f.domain) || f.domain == open && len(domains) > 0
-		return meets && podrules.CountsForAnti(t.nodes.r, w.class, f.counter)
+		return unbounded || slices.Contains(domains, f.domain) || f.domain == open && len(domains) > 0
 	})
 }
 

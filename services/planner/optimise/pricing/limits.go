@@ -36,8 +36,10 @@ func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
 	for _, least := range []bool{true, false} {
 		for _, n := range all {
 			if n.Least == least {
-				x.addLimitRow(limitRow{limit: -1, bin: -1, nodes: n, unit: 1})
-				x.bestLimitDuals[len(x.bestLimitDuals)-1] = n.Dual
+				k := len(x.limitRows)
+				if x.addLimitRow(limitRow{limit: -1, bin: -1, nodes: n, unit: 1}); k < len(x.limitRows) { // without some rows a bound is lower
+					x.bestLimitDuals[k] = n.Dual
+				}
 			}
 		}
 	}
