@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/pack/settled"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -142,16 +143,8 @@ func (g *grower) grownDecided(b *purchase.NewClaim, items []market.Item, anyPric
 func (g *grower) allowsAs(b *purchase.NewClaim, options []*market.Option) bool {
 	mark := g.a.s.tally.Mark()
 	defer g.a.s.tally.Revert(mark)
-	g.a.s.tally.Narrow(b.Site, nil, placesOf(options)...)
+	g.a.s.tally.Narrow(b.Site, nil, market.Places(options)...)
 	return g.r.Lets(g.a.s.tally, g.class, b.Site)
-}
-
-func placesOf(options []*market.Option) []*fit.Place {
-	out := make([]*fit.Place, len(options))
-	for i, o := range options {
-		out[i] = &o.Place
-	}
-	return out
 }
 
 // grownFlexible is a claim of a pool with minValues with one more pod, where enough distinct offerings hold it.
@@ -308,7 +301,7 @@ func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred 
 		place := o.Key(g.a.s.keys)
 		ok, known := verdicts[place]
 		if !known && !g.r.Undecided {
-			ok = g.wouldAllow(&o.Place)
+			ok = g.wouldAllow(&o.Place) && (!g.a.careful || settled.AllowBeside(g.a.s.tally, &o.Place, placedByRules(g.a), g.a.openTo))
 			verdicts[place] = ok
 		}
 		if !ok && !g.r.Undecided {
@@ -316,7 +309,7 @@ func (g *grower) firstAllowed(tier []*market.Option, it *market.Item, preferred 
 		}
 		x := &growth{claim: &purchase.NewClaim{Base: o}, into: o}
 		if market.HasMinValues(o.Pool) {
-			x = g.withChoices(x.claim, func(choices []*market.Option) bool { return !g.r.Undecided || g.wouldAllow(placesOf(choices)...) })
+			x = g.withChoices(x.claim, func(choices []*market.Option) bool { return !g.r.Undecided || g.wouldAllow(market.Places(choices)...) })
 		}
 		if x != nil {
 			x.isNew = true

@@ -57,7 +57,7 @@ func (s *Scheduler) oneOf(o *market.Option, items []market.Item, most purchase.P
 	if !ok {
 		return nil, false
 	}
-	b.Shown, b.Site = b.Options, s.tally.Claim(nil, placesOf(b.Options)...)
+	b.Shown, b.Site = b.Options, s.tally.Claim(nil, market.Places(b.Options)...)
 	ok = s.together(b.Site, items)
 	for _, c := range claimants(items) {
 		s.takeDevices(b, c)

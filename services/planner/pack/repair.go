@@ -23,9 +23,10 @@ func (a *attempt) repair() {
 	}
 	a.replay(purchase.ByPod(a.claims))
 	a.placeLeft()
-	for i := 0; daemons && a.settle(); i++ {
-		a.quiet = i+1 == mostSettles // at last nothing is bought that brings more pods of DaemonSets
-		if i < mostSettles {
+	for i := 0; daemons && (a.settle() || i == mostSettles && len(a.unplaced) > 0); i++ {
+		// In the end nothing is bought that brings more pods of DaemonSets; and at last nothing that costs placed pods their places.
+		a.quiet, a.careful = i+1 == mostSettles, i == mostSettles
+		if i <= mostSettles {
 			a.placeLeft()
 		}
 	}
@@ -45,7 +46,7 @@ func (a *attempt) placeLeft() {
 		alike := slices.DeleteFunc(slices.Clone(b.Shown), func(o *market.Option) bool { return !topology.Alike(a.s.tally, &o.Place, &b.Base.Place) })
 		if len(alike) < len(b.Shown) {
 			before[b], b.Shown = b.Shown, alike
-			a.s.tally.Narrow(b.Site, nil, placesOf(alike)...)
+			a.s.tally.Narrow(b.Site, nil, market.Places(alike)...)
 		}
 	}
 	if len(before) == 0 || a.placeInRounds() {

@@ -203,6 +203,7 @@ type attempt struct {
 	usable    func(host int) bool
 	buysNodes bool
 	quiet     bool // buys nothing that DaemonSets' pods come with which pod rules look at
+	careful   bool // buys nothing beside which placed pods might not be where they are
 	order     order
 
 	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment where a
@@ -416,7 +417,7 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	}
 	options = withBase(options, b.Base)
 	b.Shown = options
-	out := placesOf(options)
+	out := market.Places(options)
 	if a.lastListed, a.lastPlaces = b, out; b.Site != nil {
 		a.lastListed = nil // another claim like it may become more
 	}

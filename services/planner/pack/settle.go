@@ -1,8 +1,8 @@
 package pack
 
 import (
-	"github.com/kerf-dev/kerf/services/planner/topology"
-	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/settled"
 )
 
 // mostSettles bounds how often pods that lose their places get others: those may cost others theirs.
@@ -16,7 +16,7 @@ func (a *attempt) settle() (some bool) {
 	for _, b := range a.claims {
 		b.DeviceNumber = 0 // it gets its devices anew
 		if b.Site != nil {
-			b.Site = a.s.tally.Claim(nil, placesOf(b.Shown)...)
+			b.Site = a.s.tally.Claim(nil, market.Places(b.Shown)...)
 		}
 	}
 	a.countClaims()
@@ -44,7 +44,7 @@ func (a *attempt) stays(x Assignment) bool {
 		return a.s.takeDevices(x.Claim, c)
 	}
 	site := a.s.siteOf(x)
-	if !t.AllowsEither(c, site, podrules.AnyKey) && !topology.AllowsInEach(t, c, site, podrules.AnyKey, a.openTo(c)) {
+	if !settled.Allows(t, settled.Placed{Class: c, Site: site}, a.openTo) {
 		return false
 	}
 	if x.Claim == nil && a.s.matcher.DeviceCapacity(c, x.Host, 1) == 0 || x.Claim != nil && !a.s.takeDevices(x.Claim, c) {
@@ -58,4 +58,14 @@ func (a *attempt) stays(x Assignment) bool {
 	}
 	t.Freeze(c, site, relies)
 	return true
+}
+
+// placedByRules are the pods that were placed by pod rules, in their order.
+func placedByRules(a *attempt) (out []settled.Placed) {
+	for _, x := range a.assignments {
+		if c := a.s.v.Pods[x.Pod].Class; a.hasPodRules(c) {
+			out = append(out, settled.Placed{Class: c, Site: a.s.siteOf(x)})
+		}
+	}
+	return out
 }

@@ -25,7 +25,7 @@ func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item,
 			return nil
 		}
 	}
-	b.Items, b.Site = items, s.tally.Claim(nil, placesOf(b.Options)...)
+	b.Items, b.Site = items, s.tally.Claim(nil, market.Places(b.Options)...)
 	for _, c := range claimants(items) {
 		s.takeDevices(b, c)
 	}

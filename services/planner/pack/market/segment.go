@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/bits"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 )
 
 // Segment is a topology segment: nodes that have the same value of each of some topology keys. A claim for pods whose rules
@@ -63,4 +64,13 @@ func SameOn(keys []string, o, p *Option) bool {
 		w, has := p.Label(k)
 		return ok != has || v != w
 	})
+}
+
+// Places are where nodes of some options are.
+func Places(options []*Option) []*fit.Place {
+	out := make([]*fit.Place, len(options))
+	for i, o := range options {
+		out[i] = &o.Place
+	}
+	return out
 }
