@@ -3,7 +3,10 @@
 // It knows rows, columns and costs, and nothing of what they stand for. Start reading with Program.
 package lp
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Program is the restricted linear programme: pay for fillings so that each row is covered at least as often as it has
 // pods. It is a revised simplex method with a dense inverse of the basis and sparse columns. Rows are few hundreds at
@@ -44,16 +47,15 @@ const (
 // Reset makes it a programme of m rows without columns, in the memory that it has.
 func (s *Program) Reset(m int) {
 	s.Rows = m
-	if cap(s.RHS) < m {
-		s.RHS, s.X, s.Duals, s.w = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
-		s.Basis, s.binv, s.nz = make([]int32, m), make([]float64, m*m), make([]int32, 0, m)
-	}
-	s.RHS, s.X, s.Duals, s.w = s.RHS[:m], s.X[:m], s.Duals[:m], s.w[:m]
-	s.Basis, s.binv = s.Basis[:m], s.binv[:m*m]
+	s.RHS, s.X, s.Duals, s.w = sized(s.RHS, m), sized(s.X, m), sized(s.Duals, m), sized(s.w, m)
+	s.Basis, s.binv, s.nz = sized(s.Basis, m), sized(s.binv, m*m), sized(s.nz, m)[:0]
 	s.start, s.row, s.val = append(s.start[:0], 0), s.row[:0], s.val[:0]
 	s.Cost, s.scale, s.in = s.Cost[:0], s.scale[:0], s.in[:0]
 	s.pivots = 0
 }
+
+// sized is a list of n, in the memory that it has, if that is enough: an inverse that was computed anew is only as large as it had to be.
+func sized[T any](list []T, n int) []T { return slices.Grow(list[:0], n)[:n] }
 
 // Entry puts an entry into the column that Add appends next.
 func (s *Program) Entry(row int32, v float64) {
