@@ -45,7 +45,9 @@ func TestMemoryTellsProblemsApart(t *testing.T) {
 		"takes":      func(p *problem.Problem) { p.Bins[0].Takes = bits.New(1) },
 		"copies":     func(p *problem.Problem) { p.Bins[0].Most = 1 },
 		"before":     func(p *problem.Problem) { p.Bins[0].Before[0].Counted = 1 },
+		"triggers":   func(p *problem.Problem) { p.Bins[0].Before[0].Triggers = true },
 		"rule":       func(p *problem.Problem) { p.Rules[0].Most = 1 },
+		"trigger":    func(p *problem.Problem) { p.Rules[0].Trigger = bits.New(1) },
 		"counted":    func(p *problem.Problem) { p.Rules[0].Counted = bits.New(1) },
 		"limit":      func(p *problem.Problem) { p.Limits[0].Most = 1 },
 		"amount":     func(p *problem.Problem) { p.Limits[0].Amount = []int64{2} },
@@ -74,6 +76,26 @@ func TestMemoryTellsProblemsApart(t *testing.T) {
 				t.Error("it was taken for the problem of before")
 			}
 		})
+	}
+}
+
+// TestMemoryComparesAllFields fails for a field that is new: it is to be compared in equal, and changed above.
+func TestMemoryComparesAllFields(t *testing.T) {
+	for _, x := range []struct {
+		of     reflect.Type
+		fields int
+	}{
+		{reflect.TypeFor[problem.Problem](), 14},
+		{reflect.TypeFor[problem.Item](), 2},
+		{reflect.TypeFor[problem.Bin](), 5},
+		{reflect.TypeFor[problem.Before](), 3},
+		{reflect.TypeFor[problem.Rule](), 3},
+		{reflect.TypeFor[problem.Limit](), 2},
+		{reflect.TypeFor[problem.Penalty](), 3},
+	} {
+		if n := x.of.NumField(); n != x.fields {
+			t.Errorf("%s has %d fields, and %d are compared", x.of, n, x.fields)
+		}
 	}
 }
 
