@@ -95,7 +95,7 @@ func (r *reader) manifests(docs []document) []document {
 			r.warn(d.place, "", "", "skipped: a template; to plan for it, "+renderIt)
 		case d.err != nil:
 			return false
-		case json.Unmarshal(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":
+		case kjson.UnmarshalCaseSensitivePreserveInts(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":
 			r.warn(d.place, "", "", "skipped: no Kubernetes object")
 		default:
 			return false
@@ -157,7 +157,7 @@ func (r *reader) document(doc document) {
 
 func (r *reader) object(doc document, depth int) {
 	var h header
-	if err := json.Unmarshal(doc.json, &h); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(doc.json, &h); err != nil {
 		if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typeErr.Field != "" && h.Kind != "" {
 			r.wrongValue(doc, h, &header{}, err)
 			return
