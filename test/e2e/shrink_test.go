@@ -33,7 +33,7 @@ const (
 )
 
 // nearBound is how much more than any nodes could cost those may cost that hold the pods: at first, when they came in several plans, and
-// once they are scaled down; by replicas. Nothing has changed for calm then; what is dearer yet has until settledBy, as some moves wait
+// once they are scaled down; by replicas. Nothing has changed for calm then; what is above that has until settledBy, as some moves wait
 // until pods have settled. See docs/versus.md for figures.
 var nearBound = map[int]float64{shrunkFrom: 1.08, shrunkTo: 1.05}
 

@@ -195,7 +195,7 @@ func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []strin
 	var segment *market.Segment
 	switch {
 	case b.Site == nil && g.a.s.tally.Frozen():
-		segment = g.a.s.segments.Of(g.a.s.keys, into) // elsewhere it might be the first node of a domain that others rely on not to exist
+		segment = g.a.s.segments.Of(g.a.s.keys, into) // elsewhere it might break what placed pods rely on
 	case g.a.hasPodRules(g.class) && !g.r.Undecided:
 		segment = g.a.s.segments.Of(keys, into)
 	}

@@ -367,8 +367,8 @@ func (a *attempt) purchase() {
 	}
 }
 
-// opensFrozen says whether a claim might be the first node of a domain that others rely on not to exist, and drops it. Its own
-// pods do not count: they come later than the node.
+// opensFrozen says whether a claim might break what placed pods rely on, see topology.Tally.Freeze, and drops it. Its own pods do not
+// count: they come later than the node.
 func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 	if !a.s.tally.Opens(a.s.tally.Probe(nil, a.places(b)...)) {
 		return false
