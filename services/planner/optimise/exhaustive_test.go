@@ -61,6 +61,14 @@ func small(r *rand.Rand) *problem.Problem {
 	for range r.IntN(2) * r.IntN(4) {
 		p.Penalties = append(p.Penalties, problem.Penalty{Item: r.IntN(n), Bin: r.IntN(len(p.Bins)), Price: int64(r.IntN(15))})
 	}
+	if r.IntN(3) == 0 { // room for a part of what all requests are multiples of
+		for i := range p.Items {
+			p.Items[i].Request[0] *= 3
+		}
+		for i := range p.Bins {
+			p.Bins[i].Free[0] = 3*p.Bins[i].Free[0] + int64(r.IntN(3))
+		}
+	}
 	return p
 }
 

@@ -92,9 +92,9 @@ func Compile(p *problem.Problem) *Problem {
 	m.signItems()
 	m.mergeItems()
 	m.findKinds()
+	c.Unit, c.leastRequests = c.units(), c.leastRequest()
 	m.buildBins()
 	c.orderKinds()
-	c.Unit, c.leastRequests = c.units(), c.leastRequest()
 	c.findMutual()
 	c.findPackable()
 	for _, h := range c.packable {

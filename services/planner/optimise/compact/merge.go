@@ -327,6 +327,9 @@ func (m *merger) buildBins() {
 		b := Bin{Index: i, Price: o.price, Free: free, Takes: takes[m.groupOf[i]], Copies: pods, Amount: amount, Before: x.Before}
 		for j, r := range m.resources {
 			b.Free[j] = x.Free[r]
+			if p.BoundOnly && !p.Worth && b.Free[j] > 0 {
+				b.Free[j] -= b.Free[j] % c.Unit[j] // no filling takes it
+			}
 		}
 		for l := range p.Limits {
 			b.Amount[l] = max(0, p.Limits[l].Amount[i])
