@@ -53,6 +53,12 @@ func (l *OpenBin) Capacity(row, most int32) int32 {
 // Left is what is free of a resource.
 func (l *OpenBin) Left(r int) int64 { return l.left[r] }
 
+// Bin is what is being filled.
+func (l *OpenBin) Bin() *Bin { return l.b }
+
+// Places is how many more pods a mutual rule lets in.
+func (l *OpenBin) Places(rule int32) int32 { return max(0, l.c.Rules[rule].Most-l.counted[rule]) }
+
 // Full says that no pod of any row fits any more.
 func (l *OpenBin) Full() bool {
 	for r, q := range l.c.leastRequests {

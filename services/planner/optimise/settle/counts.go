@@ -2,6 +2,7 @@ package settle
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -38,7 +39,9 @@ type counts struct {
 	*Search
 	x    *pricing.Columns
 	base *compact.Plan
+	// pool are the fillings that halves have found, each once; seen are they by keyOf.
 	pool []compact.Filling
+	seen map[string]bool
 	// open are the halves that may have a plan that costs less than the best, the lowest bound first.
 	open []half
 	// most is the columns' work at which to end.
@@ -60,7 +63,8 @@ func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 	x := root.x
 	before, low := x.Work(), t.Bound
 	x.Program.WorkLimit = before + limit
-	s := &counts{Search: t, x: x, base: base, pool: root.pool, most: before + limit/firstWork}
+	s := &counts{Search: t, x: x, base: base, seen: make(map[string]bool), most: before + limit/firstWork}
+	s.keep(root.pool)
 	x.CountNodes(nil, root.duals)
 	x.Begin(base, s.pool)
 	s.open = append(s.open, half{duals: root.duals, bound: root.bound})
@@ -91,11 +95,31 @@ func (s *counts) look(of *half, n pricing.NodeCount) half {
 	x.Begin(s.base, s.pool)
 	x.Generate(pricing.Effort{Gap: countGap, Limit: s.most, Depth: 2, Slack: countGap, Enough: float64(s.Cost) * (1 + 1e-8), Stop: s.c.Stopped})
 	out := half{counts: x.Counted(), duals: slices.Clone(x.BestDuals), bound: max(of.bound, x.Bound)}
-	if len(x.Pool) <= mostPool {
-		s.pool = slices.Clone(x.Pool)
-	}
+	s.keep(x.Pool)
 	s.choose(&out)
 	return out
+}
+
+// keep adds fillings to the pool that it has not, as long as there is room.
+func (s *counts) keep(all []compact.Filling) {
+	for _, f := range all {
+		if f.Bin < 0 || len(s.pool) >= mostPool {
+			continue
+		}
+		if key := string(keyOf(&f)); !s.seen[key] {
+			s.seen[key] = true
+			s.pool = append(s.pool, f)
+		}
+	}
+}
+
+// keyOf tells a filling from all others.
+func keyOf(f *compact.Filling) []byte {
+	key := binary.AppendUvarint(nil, uint64(f.Bin))
+	for k, i := range f.Rows {
+		key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(i)), uint64(f.Counts[k]))
+	}
+	return key
 }
 
 // choose finds by what a half is split whose programme was solved last: the bins of which there is the largest part of a node, for its price. They

@@ -40,6 +40,9 @@ type sets struct {
 	same  [][]bool
 	room  [][]int32
 	most  int64
+	// lack is memory for lacksRoom; units divide all that rows from a place on ask for, by place and resource.
+	lack  lack
+	units []int64
 }
 
 // offered is what a bin can be worth, and what it and the cheaper ones offer at most: worth, worth for each unit of price, and of each resource for
@@ -77,6 +80,12 @@ func newSets(t *Search, worth []float64) *sets {
 	x.dense, x.worth = t.densities(x.rows), make([]float64, len(x.rows)+1)
 	for at, i := range slices.Backward(x.rows) {
 		x.worth[at] = x.worth[at+1] + float64(float64(t.rest[i])*t.y[i])
+	}
+	x.units = make([]int64, (len(x.rows)+1)*k)
+	for at, i := range slices.Backward(x.rows) {
+		for r := range k {
+			x.units[at*k+r] = commonDivisor(x.units[(at+1)*k+r], c.Request[int(i)*k+r])
+		}
 	}
 	x.offer(worth)
 	return x
@@ -225,7 +234,7 @@ func (x *sets) place(bins []int32, at int) bool {
 	for _, n := range x.nodes[:len(bins)] {
 		can += x.can(n, at)
 	}
-	if can+tolerance < x.worth[at] {
+	if can+tolerance < x.worth[at] || x.lacksRoom(len(bins), at) {
 		return false
 	}
 	i := x.rows[at]
