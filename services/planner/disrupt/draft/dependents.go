@@ -136,8 +136,9 @@ func (dr *Draft) firstRefused(more []Decision) int {
 	return dr.Scheduler.FirstRefused(dr.placed)
 }
 
-// neverBack lets the pods of all nodes that go, those of some more decisions included, come back as soon as each may, once all
-// have left and the nodes are gone. It returns those that never may.
+// neverBack lets the pods of all nodes that go, those of some more decisions included, come back once all have left and the nodes
+// are gone, each time the first that may. It returns those that never may: another order might have a place for each, but nobody
+// keeps them in one.
 func (dr *Draft) neverBack(more []Decision) (stuck []pack.Assignment) {
 	mark := dr.Scheduler.Mark()
 	defer dr.Scheduler.Revert(mark)
@@ -154,9 +155,11 @@ func (dr *Draft) neverBack(more []Decision) (stuck []pack.Assignment) {
 			}
 		}
 	}
-	for before := len(stuck) + 1; len(stuck) < before; {
-		before = len(stuck)
-		stuck = slices.DeleteFunc(stuck, dr.Scheduler.Return)
+	for {
+		next := slices.IndexFunc(stuck, dr.Scheduler.Return)
+		if next < 0 {
+			return stuck
+		}
+		stuck = slices.Delete(stuck, next, next+1)
 	}
-	return stuck
 }
