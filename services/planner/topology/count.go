@@ -131,8 +131,13 @@ func (ct *count) leastBeside(own int32) (least int32, some bool) {
 	return least, true
 }
 
-// most is how many pods a domain has at most.
-func (ct *count) most(d int32) int32 { return ct.domains[d].hi + ct.anywhere }
+// most is how many pods a domain has at most, or any if it is open.
+func (ct *count) most(d int32) int32 {
+	if d == open {
+		return ct.total
+	}
+	return ct.domains[d].hi + ct.anywhere
+}
 
 // count counts pods of a class on a site, or off it.
 func (dc *domainCounts) count(c *view.Class, s *Site, n int32, how countMode) {
@@ -308,23 +313,6 @@ func (dc *domainCounts) most(counter int32, s *Site) int32 {
 		return 0
 	}
 	return dc.counts[counter].most(d)
-}
-
-// mostAround is most where it may be open in which domain the site is.
-func (dc *domainCounts) mostAround(counter int32, s *Site) int32 {
-	key, ct := dc.nodes.r.Counters[counter].Key, &dc.counts[counter]
-	if dc.nodes.at(s, key) != open {
-		return dc.most(counter, s)
-	}
-	domains, unbounded := dc.nodes.possible(podrules.None, s.form, key)
-	if unbounded {
-		return ct.total
-	}
-	most := int32(0)
-	for _, d := range domains {
-		most = max(most, ct.most(d))
-	}
-	return most
 }
 
 // affinityHolds says whether required affinity holds, or the rule that does not. The first of its kind may go anywhere; and

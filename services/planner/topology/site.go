@@ -327,6 +327,15 @@ func (a *nodeForms) possible(filter, form, key int32) (domains []int32, unbounde
 	return podrules.SortUnique(domains), unbounded
 }
 
+// around are the domains that a site may be in where a counter counts; open stands for any, where nothing lists them.
+func (a *nodeForms) around(s *Site, counter int32) []int32 {
+	domains, unbounded := a.possible(podrules.None, s.form, a.r.Counters[counter].Key)
+	if unbounded {
+		return []int32{open}
+	}
+	return domains
+}
+
 // within is a form once it has turned out to be in one of the domains that it may be in.
 func (a *nodeForms) within(form, key, d int32) int32 {
 	shapes := a.forms[form].shapes

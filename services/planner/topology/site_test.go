@@ -108,6 +108,27 @@ func TestAFrozenGroupIsOpenedByNoClaim(t *testing.T) {
 	}
 }
 
+func TestWhatIsFrozenOfAnOpenSiteHoldsInEachOfItsDomains(t *testing.T) {
+	w := newWorld()
+	w.class("web", func(c *model.PodClass) { c.TopologySpread = []model.TopologySpread{spread(zone, 1, app("web"))} })
+	for _, zone := range []string{"x", "y", "z"} {
+		w.offer(zone)
+	}
+	b := w.build(t)
+	web := b.class("web")
+	other, site := b.tally.Claim(nil, w.offers[0], w.offers[1]), b.tally.Claim(nil, w.offers[0], w.offers[2])
+	b.tally.Add(web, other, 1)
+	b.tally.Add(web, site, 1)
+	b.tally.Freeze(web, site, true)
+	got := make([]bool, len(w.offers))
+	for i, at := range w.offers {
+		got[i] = b.tally.Opens(b.tally.Probe(nil, at))
+	}
+	if diff := gocmp.Diff([]bool{false, true, true}, got); diff != "" {
+		t.Errorf("in x, where both pods may be, in y, and in z a node opens a frozen domain (-want +got):\n%s", diff)
+	}
+}
+
 func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 	daemon := func(c *model.PodClass) {
 		c.Daemon, c.OwnerKind = true, "DaemonSet"

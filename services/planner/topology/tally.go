@@ -44,8 +44,9 @@ type Tally struct {
 	journal  []step
 }
 
-// frozenRule is what a pod that was placed relies on: that the emptiest domain of a counter of spread has at least so many pods; or,
-// where least is 0, that a domain, or any if it is open, gets no more that count for required anti-affinity.
+// frozenRule is what a pod that was placed relies on: that the emptiest domain of a counter of spread has at least so many pods, if
+// the pod is in a domain, or wherever it is if that is open; or, where least is 0, that a domain, or any if it is open, gets no more
+// that count for required anti-affinity.
 type frozenRule struct{ counter, least, domain int32 }
 
 // Mark is a state of a Tally to go back to.
@@ -237,19 +238,26 @@ func (t *Tally) change(s step) {
 
 // Freeze remembers that a pod of the class was placed on a site, and is counted there: no later claim may bring a DaemonSet's pod
 // that it must be apart from into its domain; nor, where it relies on AllowsReal, open one that its spread would count, with
-// fewer pods than the emptiest one must have.
+// fewer pods than the emptiest one must have. Where it is open which domain the site is in, each of them has a number of its own,
+// and does not count as opened: the pod is there only with its node.
 func (t *Tally) Freeze(c *view.Class, s *Site, relies bool) {
 	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
-		if least := t.domains.mostAround(rule.Counter, s) - rule.MaxSkew; relies && least > 0 {
-			freeze(t, frozenRule{counter: rule.Counter, least: least})
+		ct, around := &t.domains.counts[rule.Counter], []int32{t.nodes.at(s, t.nodes.r.Counters[rule.Counter].Key)}
+		if around[0] == open {
+			around = t.nodes.around(s, rule.Counter)
+		}
+		for _, d := range around {
+			least := ct.most(d) - rule.MaxSkew
+			if len(around) == 1 {
+				d = open // the pod's own node has opened it
+			}
+			if relies && least > 0 {
+				freeze(t, frozenRule{counter: rule.Counter, least: least, domain: d})
+			}
 		}
 	}
 	for _, counter := range podrules.ApartFromDaemons(t.nodes.r, c) {
-		domains, unbounded := t.nodes.possible(podrules.None, s.form, t.nodes.r.Counters[counter].Key)
-		if unbounded {
-			domains = []int32{open}
-		}
-		for _, d := range domains {
+		for _, d := range t.nodes.around(s, counter) {
 			freeze(t, frozenRule{counter: counter, domain: d})
 		}
 	}
@@ -289,7 +297,9 @@ func (t *Tally) wouldOpen(s *Site) string {
 		}
 		g := t.domains.region(u)
 		domains, unbounded := t.nodes.possible(spec.Filter, s.form, spec.Key)
-		opens := func(d int32) bool { return !g.sure.Has(int(d)) && t.domains.counts[f.counter].domains[d].lo == 0 }
+		opens := func(d int32) bool {
+			return d != f.domain && !g.sure.Has(int(d)) && t.domains.counts[f.counter].domains[d].lo == 0
+		}
 		if spec.Key == podrules.Hostname || unbounded || slices.ContainsFunc(domains, opens) {
 			return "would be the first in a domain that pods of this plan, by their topology spread, rely on not to exist"
 		}
