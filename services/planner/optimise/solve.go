@@ -190,7 +190,11 @@ func (s *solver) settle(t *settle.Search, root settle.Root, budget int64) {
 	t.ByCovers(byCovers)
 	s.learn(t)
 	if t.Cost = s.aim(); !s.c.Source.Loose && !s.enough() {
-		t.ByCounts(s.base, root, countShare*budget)
+		work := countShare * budget
+		if !s.c.Source.BoundOnly && float64(t.Cost) > (1+wideGap)*float64(t.Bound) {
+			work *= countMore
+		}
+		t.ByCounts(s.base, root, work)
 		s.learn(t)
 	}
 }
@@ -290,8 +294,9 @@ const (
 	mostDives = 6
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
-	// countShare is how much work numbers of nodes may take at most, in budgets.
-	countShare = 8
+	// countShare is how much work numbers of nodes may take at most, in budgets; countMore times that where the bound is for a plan with nothing but prices and
+	// rules, and further below it than wideGap.
+	countShare, countMore, wideGap = 8, 6, 0.005
 	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
 	simplerShare = 3
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.

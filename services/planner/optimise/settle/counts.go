@@ -13,10 +13,13 @@ import (
 const (
 	// mostPool is up to how many fillings are kept from one half to the next.
 	mostPool = 600
-	// firstWork is the part of the work that may go by before the bound rises, 1 of so many. More of it is there as more of the gap is closed.
-	firstWork = 16
+	// firstWork is the part of the work that may go by before the bound rises, 1 of so many; wideGap is a gap from which on it is as many times as much as
+	// the gap is wider. More of it is there as more of the gap is closed.
+	firstWork, wideGap = 16, 0.005
 	// countGap is how near to its bound the programme of a half must come.
 	countGap = 2e-4
+	// triedWork is how much work a set of nodes may take that a half has.
+	triedWork = 1 << 15
 )
 
 // Root is the programme of all pods, as column generation has left it: its fillings, and what its duals prove.
@@ -42,6 +45,8 @@ type counts struct {
 	// pool are the fillings that halves have found, each once; seen are they by keyOf.
 	pool []compact.Filling
 	seen map[string]bool
+	// tried are the sets of nodes that were tried, by their bins.
+	tried [][]int32
 	// open are the halves that may have a plan that costs less than the best, the lowest bound first.
 	open []half
 	// most is the columns' work at which to end.
@@ -58,12 +63,14 @@ type half struct {
 	nodes  float64
 }
 
-// ByCounts raises the bound as far as all halves allow that are open when its work ends. The root is of what base, an empty plan, has left.
+// ByCounts raises the bound as far as all halves allow that are open when its work ends, and looks for a plan on the nodes that halves have where one is
+// asked for. The root is of what base, an empty plan, has left.
 func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 	x := root.x
 	before, low := x.Work(), t.Bound
-	x.Program.WorkLimit = before + limit
-	s := &counts{Search: t, x: x, base: base, seen: make(map[string]bool), most: before + limit/firstWork}
+	first := min(limit, int64(float64(limit/firstWork)*max(1, t.share()/wideGap)))
+	x.Program.WorkLimit, t.Found = before+limit, nil
+	s := &counts{Search: t, x: x, base: base, seen: make(map[string]bool), most: before + first}
 	s.keep(root.pool)
 	x.CountNodes(nil, root.duals)
 	x.Begin(base, s.pool)
@@ -82,8 +89,8 @@ func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 			s.open = slices.Insert(s.open, at, n)
 		}
 		t.Bound = max(t.Bound, min(t.Cost, int64(s.open[0].bound*(1-1e-9))))
-		closed := float64(t.Bound-low) / float64(t.Cost-low)
-		s.most = before + limit/firstWork + int64(closed*float64(limit-limit/firstWork))
+		closed := float64(t.Bound-low) / float64(max(1, t.Cost-low))
+		s.most = before + first + int64(closed*float64(limit-first))
 	}
 	t.Work += x.Work() - before
 }
@@ -97,7 +104,41 @@ func (s *counts) look(of *half, n pricing.NodeCount) half {
 	out := half{counts: x.Counted(), duals: slices.Clone(x.BestDuals), bound: max(of.bound, x.Bound)}
 	s.keep(x.Pool)
 	s.choose(&out)
+	if !s.c.Source.BoundOnly {
+		s.tryNodes()
+	}
 	return out
+}
+
+// tryNodes looks for a plan on the nodes that the solution has: so many of each bin, with one more for a part of one, where that is large enough.
+func (s *counts) tryNodes() {
+	have := make([]float64, len(s.c.Bins))
+	for k, j := range s.x.Program.Basis {
+		if j >= 0 && s.x.Pool[j].Bin >= 0 {
+			have[s.x.Pool[j].Bin] += s.x.Program.X[k]
+		}
+	}
+	for _, least := range []float64{leastNodePart, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
+		var bins []int32
+		price := int64(0)
+		for b, n := range slices.Backward(have) {
+			for range int(n + 1 - least) {
+				bins = append(bins, int32(b))
+				price += s.c.Bins[b].Price
+			}
+		}
+		if price < s.Bound || price >= s.Cost || len(bins) > setNodes {
+			continue
+		}
+		if slices.ContainsFunc(s.tried, func(t []int32) bool { return slices.Equal(t, bins) }) {
+			continue
+		}
+		s.tried = append(s.tried, bins)
+		if s.sets.most = s.Work + triedWork; s.sets.holds(bins) {
+			s.Found = s.sets.filled(bins)
+			s.Cost = costOf(s.Found) // some may be empty
+		}
+	}
 }
 
 // keep adds fillings to the pool that it has not, as long as there is room.

@@ -50,6 +50,9 @@ type Gap struct{ Bound, Cost int64 }
 // Closed says that the plan is the optimum.
 func (g *Gap) Closed() bool { return g.Bound >= g.Cost }
 
+// share is how much of the cost is above the bound.
+func (g *Gap) share() float64 { return float64(g.Cost-g.Bound) / float64(max(1, g.Cost)) }
+
 // Suits says whether a problem is one of few pods, or not of many where the bound counts, with nothing but prices and rules about what shares a node.
 func Suits(c *compact.Problem) bool {
 	return (Few(c) || !c.Source.Loose && c.Pods() <= mostPods && c.NumRows <= mostRows) && len(c.Limits) == 0 && !c.HasUnpackable &&
