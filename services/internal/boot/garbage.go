@@ -15,10 +15,11 @@ const (
 	garbageLeast = 4 << 20
 	garbageLarge = 96 << 20
 	// garbageLook is how often is asked whether a service rests. It does when it has allocated less than garbageRest since the
-	// time before. What is left of its work is collected then, where that allocated garbageWork: else it would be in memory until the next.
+	// time before. What is left of its work is collected then, where garbageLeft of memory may come back: else it would be held until the
+	// next. Less does not pay for marking all that is in use, and the next work takes it from the kernel again, page by page.
 	garbageLook = 5 * time.Second
 	garbageRest = garbageLeast / 4
-	garbageWork = garbageLeast * 2
+	garbageLeft = garbageLeast * 2
 )
 
 // garbagePercent is that as GOGC has it. It is no more than 200: GOGC counts for 4 MiB where there is less in use.
@@ -31,7 +32,12 @@ func garbagePercent(inUse uint64) int {
 
 // paceGC sets the percentage after each collection, and collects when the service rests, until ctx ends.
 func paceGC(ctx context.Context) {
-	figures := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	figures := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, // garbage included
+		{Name: "/memory/classes/heap/free:bytes"},    // not given back yet
+	}
 	collected := make(chan struct{}, 1)
 	tellCollected(collected)
 	look := time.NewTicker(garbageLook)
@@ -52,9 +58,10 @@ func paceGC(ctx context.Context) {
 		case <-look.C:
 		}
 		metrics.Read(figures)
-		allocated := figures[1].Value.Uint64()
-		if allocated-before < garbageRest && allocated-rested > garbageWork {
-			if rested == 0 {
+		live, allocated, objects, free := figures[0].Value.Uint64(), figures[1].Value.Uint64(), figures[2].Value.Uint64(), figures[3].Value.Uint64()
+		started := rested == 0 && allocated > garbageLeft
+		if allocated-before < garbageRest && (started || objects+free > live+garbageLeft) {
+			if started {
 				runtime.GC() // what pools hold outlives one collection: the buffers of a catalogue that was sent are megabytes
 			}
 			debug.FreeOSMemory() // it collects, too
