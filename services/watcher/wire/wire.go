@@ -8,6 +8,7 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -40,16 +41,21 @@ func Whole(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
 	return out
 }
 
-// Parts cuts a snapshot into messages of at most maxBytes; the first has the header. There is at least one. An object
-// that is larger by itself travels alone.
-func Parts(s snapshot.Snapshot, h Header, maxBytes int) []*clusterpb.Snapshot {
-	c := cutter{max: maxBytes, part: header(s, h)}
-	for _, k := range snapshot.Kinds() {
-		for _, o := range s.Objects(k) {
-			c.add(o)
+// Parts cuts a snapshot into messages of at most maxBytes, and says of each whether it is the last; the first has the header.
+// There is at least one. An object that is larger by itself travels alone. A part is made when it is asked for: all of them
+// together are several times as large as the snapshot.
+func Parts(s snapshot.Snapshot, h Header, maxBytes int) iter.Seq2[*clusterpb.Snapshot, bool] {
+	return func(yield func(*clusterpb.Snapshot, bool) bool) {
+		c := cutter{max: maxBytes, part: header(s, h)}
+		for _, k := range snapshot.Kinds() {
+			for _, o := range s.Objects(k) {
+				if full := c.add(o); full != nil && !yield(full, false) {
+					return
+				}
+			}
 		}
+		yield(c.part, true)
 	}
-	return append(c.done, c.part)
 }
 
 // DeltaParts cuts a delta into messages of at most maxBytes, at least one. Each has both revisions; the first has the
@@ -63,11 +69,14 @@ func DeltaParts(d snapshot.Delta, h Header, maxBytes int) []*clusterpb.Delta {
 	if len(out) > 0 {
 		out[0].Upserted, c.part = first, &clusterpb.Snapshot{}
 	}
+	var upserted []*clusterpb.Snapshot
 	for _, o := range d.Upserted {
-		c.add(o)
+		if full := c.add(o); full != nil {
+			upserted = append(upserted, full)
+		}
 	}
 	if len(d.Upserted) > 0 || len(out) == 0 {
-		for _, part := range append(c.done, c.part) {
+		for _, part := range append(upserted, c.part) {
 			out = append(out, &clusterpb.Delta{BaseRevision: d.Base, Revision: d.Revision, Upserted: part})
 		}
 	}
@@ -92,23 +101,24 @@ func removedParts(d snapshot.Delta, maxBytes int) []*clusterpb.Delta {
 // cutter fills one part after another.
 type cutter struct {
 	max  int
-	done []*clusterpb.Snapshot
 	part *clusterpb.Snapshot
 	size int
 }
 
-func (c *cutter) add(o snapshot.Object) {
+// add returns the part before where it has no room for the object; nil where it has.
+func (c *cutter) add(o snapshot.Object) (full *clusterpb.Snapshot) {
 	m := message(o)
 	if m == nil {
-		return
+		return nil
 	}
 	n := proto.Size(m) + entryBytes
 	if c.size > 0 && c.size+n > c.max {
-		c.done = append(c.done, c.part)
+		full = c.part
 		c.part, c.size = &clusterpb.Snapshot{}, 0
 	}
 	appendMessage(c.part, m)
 	c.size += n
+	return full
 }
 
 func header(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {

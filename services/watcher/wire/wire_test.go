@@ -46,12 +46,12 @@ func world(n int) snapshot.Snapshot {
 func TestPartsAddUpToTheWhole(t *testing.T) {
 	s, h := world(500), wire.Header{Cluster: "demo"}
 	const most = 4096
-	parts := wire.Parts(s, h, most)
-	if len(parts) < 10 {
-		t.Fatalf("only %d parts", len(parts))
-	}
-	got := &clusterpb.Snapshot{}
-	for i, p := range parts {
+	got, i, ended := &clusterpb.Snapshot{}, 0, false
+	for p, last := range wire.Parts(s, h, most) {
+		if ended {
+			t.Errorf("part %d comes after the last", i)
+		}
+		ended = last
 		if size := proto.Size(p); size > most+64 {
 			t.Errorf("part %d has %d bytes, want at most %d and a header", i, size, most)
 		}
@@ -59,6 +59,10 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 			t.Errorf("part %d says revision %d: only the first has the header", i, p.GetRevision())
 		}
 		proto.Merge(got, p)
+		i++
+	}
+	if i < 10 || !ended {
+		t.Errorf("%d parts, ended: %v", i, ended)
 	}
 	if diff := cmp.Diff(wire.Whole(s, h), got, protocmp.Transform()); diff != "" {
 		t.Errorf("parts together (-want +got):\n%s", diff)
@@ -75,7 +79,7 @@ func TestAnObjectLargerThanAPartTravelsAlone(t *testing.T) {
 		s = snapshot.Fold(s, []snapshot.Event{snapshot.Put(start(), o)})
 	}
 	alone := false
-	for _, p := range wire.Parts(s, wire.Header{}, 1000) {
+	for p := range wire.Parts(s, wire.Header{}, 1000) {
 		if len(p.GetCatalogs()) == 1 && p.GetCatalogs()[0].GetId() == huge.GetId() {
 			alone = len(p.GetOfferings())+len(p.GetNodes())+len(p.GetPods())+len(p.GetClaims()) == 0
 		}

@@ -147,9 +147,8 @@ func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, ne
 }
 
 func (s *Server) parts(now snapshot.Snapshot, send func(*clusterpb.SnapshotPart) error) error {
-	parts := wire.Parts(now, s.header, s.partBytes)
-	for i, p := range parts {
-		if err := send(&clusterpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}); err != nil {
+	for p, last := range wire.Parts(now, s.header, s.partBytes) {
+		if err := send(&clusterpb.SnapshotPart{Snapshot: p, Last: last}); err != nil {
 			return err
 		}
 	}

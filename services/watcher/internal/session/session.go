@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
@@ -105,7 +106,7 @@ func (c *Client) open(ctx context.Context) error {
 }
 
 func (c *Client) exchange(s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.Plan, error) {
-	for _, m := range c.update(s) {
+	for m := range c.update(s) {
 		if err := c.send(m); err != nil {
 			return nil, err
 		}
@@ -116,26 +117,29 @@ func (c *Client) exchange(s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.
 	return c.receive(s.Revision)
 }
 
-// update is what brings the planner up to s.
-func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
-	var out []*plannerpb.SessionRequest
-	if c.held.Revision == 0 {
-		parts := wire.Parts(s, c.cfg.Header, c.cfg.PartBytes)
-		for i, p := range parts {
-			part := &clusterpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
-			out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
+// update is what brings the planner up to s, each message made when it is to be sent.
+func (c *Client) update(s snapshot.Snapshot) iter.Seq[*plannerpb.SessionRequest] {
+	return func(yield func(*plannerpb.SessionRequest) bool) {
+		if c.held.Revision == 0 {
+			for p, last := range wire.Parts(s, c.cfg.Header, c.cfg.PartBytes) {
+				part := &clusterpb.SnapshotPart{Snapshot: p, Last: last}
+				if !yield(&plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}}) {
+					return
+				}
+			}
+			return
 		}
-		return out
+		if c.held.Revision == s.Revision {
+			return
+		}
+		parts := wire.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
+		for i, p := range parts {
+			part := &clusterpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
+			if !yield(&plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: part}}) {
+				return
+			}
+		}
 	}
-	if c.held.Revision == s.Revision {
-		return nil
-	}
-	parts := wire.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
-	for i, p := range parts {
-		part := &clusterpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
-		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: part}})
-	}
-	return out
 }
 
 // send reports the planner's own error where it has ended the stream.
