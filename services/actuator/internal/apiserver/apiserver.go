@@ -12,9 +12,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
@@ -78,28 +78,21 @@ func New(cfg *rest.Config) (Client, error) {
 }
 
 // Pods implements Client.
-func (a api) Pods(namespace string) PodClient {
-	return pods{gentype.NewClient("pods", a.Group(corev1.SchemeGroupVersion), a.Codec(), namespace,
-		func() *corev1.Pod { return &corev1.Pod{} }, gentype.PrefersProtobuf[*corev1.Pod]()), a}
-}
+func (a api) Pods(namespace string) PodClient { return pods{a.core("pods", namespace)} }
 
 // Nodes implements Client.
-func (a api) Nodes() NodeClient {
-	return gentype.NewClient("nodes", a.Group(corev1.SchemeGroupVersion), a.Codec(), "",
-		func() *corev1.Node { return &corev1.Node{} }, gentype.PrefersProtobuf[*corev1.Node]())
-}
+func (a api) Nodes() NodeClient { return nodes{a.core("nodes", "")} }
 
 // Events implements Client.
-func (a api) Events(namespace string) EventClient {
-	return gentype.NewClient("events", a.Group(corev1.SchemeGroupVersion), a.Codec(), namespace,
-		func() *corev1.Event { return &corev1.Event{} }, gentype.PrefersProtobuf[*corev1.Event]())
-}
+func (a api) Events(namespace string) EventClient { return events{a.core("events", namespace)} }
 
 // Reviews implements Rights.
 func (a api) Reviews() ReviewClient {
-	return gentype.NewClient("selfsubjectaccessreviews", a.Group(authorizationv1.SchemeGroupVersion), a.Codec(), "",
-		func() *authorizationv1.SelfSubjectAccessReview { return &authorizationv1.SelfSubjectAccessReview{} },
-		gentype.PrefersProtobuf[*authorizationv1.SelfSubjectAccessReview]())
+	return reviews{resource{a.Group(authorizationv1.SchemeGroupVersion), a.Codec(), "selfsubjectaccessreviews", ""}}
+}
+
+func (a api) core(name, namespace string) resource {
+	return resource{a.Group(corev1.SchemeGroupVersion), a.Codec(), name, namespace}
 }
 
 // ServerVersion implements Rights.
@@ -115,28 +108,100 @@ func (a api) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
-type pods struct {
-	*gentype.Client[*corev1.Pod]
-	api api
+// resource is one resource, in one namespace where it has those. client-go's own (gentype) comes with what its tests need: all of
+// OpenAPI and of managed fields.
+type resource struct {
+	rest.Interface
+	codec           runtime.ParameterCodec
+	name, namespace string
 }
+
+// of is a request about an object; with an empty name about one that is to be made.
+func (r resource) of(q *rest.Request, name string) *rest.Request {
+	q = q.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
+	if name == "" {
+		return q
+	}
+	return q.Name(name)
+}
+
+func (r resource) create(ctx context.Context, o, into runtime.Object, options metav1.CreateOptions) error {
+	return r.of(r.Post(), "").VersionedParams(&options, r.codec).Body(o).Do(ctx).Into(into)
+}
+
+func (r resource) remove(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	return r.of(r.Interface.Delete(), name).Body(&options).Do(ctx).Error()
+}
+
+type pods struct{ resource }
 
 // Patch implements PodClient. What the pod is afterwards is not read: caches show it.
 func (p pods) Patch(ctx context.Context, name string, c PodPatch) error {
-	r := p.GetClient().Patch(c.Type).Namespace(p.GetNamespace()).Resource("pods").Name(name)
+	r := p.of(p.Interface.Patch(c.Type), name)
 	if c.Subresource != "" {
 		r = r.SubResource(c.Subresource)
 	}
-	return r.VersionedParams(&metav1.PatchOptions{FieldManager: c.FieldManager}, p.api.Codec()).Body(c.Data).Do(ctx).Error()
+	return r.VersionedParams(&metav1.PatchOptions{FieldManager: c.FieldManager}, p.codec).Body(c.Data).Do(ctx).Error()
+}
+
+// Delete implements PodClient.
+func (p pods) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	return p.remove(ctx, name, o)
 }
 
 // Bind implements PodClient.
 func (p pods) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOptions) error {
-	return p.GetClient().Post().Namespace(p.GetNamespace()).Resource("pods").Name(b.Name).VersionedParams(&o, p.api.Codec()).
-		SubResource("binding").Body(b).Do(ctx).Error()
+	return p.of(p.Post(), b.Name).VersionedParams(&o, p.codec).SubResource("binding").Body(b).Do(ctx).Error()
 }
 
 // EvictV1 implements PodClient.
 func (p pods) EvictV1(ctx context.Context, e *policyv1.Eviction) error {
-	return p.GetClient().Post().Namespace(p.GetNamespace()).Resource("pods").Name(e.Name).
-		SubResource("eviction").Body(e).Do(ctx).Error()
+	return p.of(p.Post(), e.Name).SubResource("eviction").Body(e).Do(ctx).Error()
+}
+
+type nodes struct{ resource }
+
+// Get implements NodeClient.
+func (n nodes) Get(ctx context.Context, name string, o metav1.GetOptions) (*corev1.Node, error) {
+	return node(ctx, n.of(n.Interface.Get(), name).VersionedParams(&o, n.codec))
+}
+
+// Update implements NodeClient.
+func (n nodes) Update(ctx context.Context, changed *corev1.Node, o metav1.UpdateOptions) (*corev1.Node, error) {
+	return node(ctx, n.of(n.Put(), changed.Name).VersionedParams(&o, n.codec).Body(changed))
+}
+
+// Patch implements NodeClient.
+func (n nodes) Patch( //nolint:revive // as client-go has it
+	ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string,
+) (*corev1.Node, error) {
+	return node(ctx, n.of(n.Interface.Patch(t), name).SubResource(subresources...).VersionedParams(&o, n.codec).Body(data))
+}
+
+// Delete implements NodeClient.
+func (n nodes) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	return n.remove(ctx, name, o)
+}
+
+func node(ctx context.Context, q *rest.Request) (*corev1.Node, error) {
+	out := &corev1.Node{}
+	return out, q.Do(ctx).Into(out)
+}
+
+type events struct{ resource }
+
+// Create implements EventClient.
+func (e events) Create(ctx context.Context, event *corev1.Event, o metav1.CreateOptions) (*corev1.Event, error) {
+	out := &corev1.Event{}
+	return out, e.create(ctx, event, out, o)
+}
+
+type reviews struct{ resource }
+
+// Create implements ReviewClient.
+func (r reviews) Create(
+	ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, o metav1.CreateOptions,
+) (*authorizationv1.SelfSubjectAccessReview, error) {
+	out := &authorizationv1.SelfSubjectAccessReview{}
+	return out, r.create(ctx, review, out, o)
 }

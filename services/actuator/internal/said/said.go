@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
@@ -27,12 +27,13 @@ const (
 
 // Said remembers what was said last about each object and reason. Safe for concurrent use.
 type Said struct {
-	now  watch
-	spam *record.EventSourceObjectSpamFilter
+	now func() time.Time
 
 	mu   sync.Mutex
 	last map[about]what
 	seed maphash.Seed
+	// rates are those of the objects about which events were written.
+	rates map[string]*rate.Limiter
 }
 
 type about struct{ kind, namespace, name, uid, reason string }
@@ -45,10 +46,7 @@ type what struct {
 
 // New makes one that has said nothing.
 func New(now func() time.Time) *Said {
-	return &Said{
-		now: now, spam: record.NewEventSourceObjectSpamFilter(most, Burst, float32(1/every.Seconds()), watch(now), object),
-		last: map[about]what{}, seed: maphash.MakeSeed(),
-	}
+	return &Said{now: now, last: map[about]what{}, seed: maphash.MakeSeed(), rates: map[string]*rate.Limiter{}}
 }
 
 // Known says whether the event is the last that was said about its object with its reason, and is still there.
@@ -56,18 +54,32 @@ func (s *Said) Known(e cluster.Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, ok := s.last[aboutOf(e)]
-	return ok && last.message == maphash.String(s.seed, e.Message) && s.now.Since(last.at) < life
+	return ok && last.message == maphash.String(s.seed, e.Message) && s.now().Sub(last.at) < life
 }
 
 // TooMuch says whether so much was written about the event's object that this one is left out. It counts the question.
-func (s *Said) TooMuch(e *corev1.Event) bool { return s.spam.Filter(e) }
+func (s *Said) TooMuch(e *corev1.Event) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, key := s.now(), object(e)
+	if s.rates[key] == nil {
+		if len(s.rates) >= most {
+			maps.DeleteFunc(s.rates, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= Burst }) // as if nothing had been written
+		}
+		if len(s.rates) >= most {
+			clear(s.rates)
+		}
+		s.rates[key] = rate.NewLimiter(rate.Every(every), Burst)
+	}
+	return !s.rates[key].AllowN(now, 1)
+}
 
 // Note remembers that an event was written.
 func (s *Said) Note(e cluster.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.last) >= most {
-		maps.DeleteFunc(s.last, func(_ about, w what) bool { return s.now.Since(w.at) >= life })
+		maps.DeleteFunc(s.last, func(_ about, w what) bool { return s.now().Sub(w.at) >= life })
 	}
 	if len(s.last) >= most {
 		clear(s.last)
@@ -82,12 +94,3 @@ func object(e *corev1.Event) string {
 	o := e.InvolvedObject
 	return o.Kind + "/" + o.Namespace + "/" + o.Name + "/" + string(o.UID)
 }
-
-// watch is the clock that the filter looks at.
-type watch func() time.Time
-
-// Now is the time.
-func (w watch) Now() time.Time { return w() }
-
-// Since is how long ago that was.
-func (w watch) Since(t time.Time) time.Duration { return w().Sub(t) }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
@@ -30,5 +32,37 @@ func TestWhatWasSaidIsBounded(t *testing.T) {
 	}
 	if len(s.last) > most {
 		t.Errorf("%d are remembered, want at most %d", len(s.last), most)
+	}
+}
+
+func TestAnObjectHasSomeEventsAtOnceAndThenOneAMinute(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := New(func() time.Time { return now })
+	about := func(name string) *corev1.Event {
+		return &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: name}}
+	}
+	written := func(name string, of int) (n int) {
+		for range of {
+			if !s.TooMuch(about(name)) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := written("flaps", 2*Burst); n != Burst {
+		t.Errorf("%d events at once, want %d", n, Burst)
+	}
+	if n := written("calm", 1); n != 1 {
+		t.Error("one object's events are counted for another")
+	}
+	now = now.Add(2 * every)
+	if n := written("flaps", Burst); n != 2 {
+		t.Errorf("%d events after two minutes, want 2", n)
+	}
+	for i := range most {
+		written(fmt.Sprint(i), 1)
+	}
+	if len(s.rates) > most {
+		t.Errorf("%d objects are remembered, want at most %d", len(s.rates), most)
 	}
 }
