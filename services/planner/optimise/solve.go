@@ -191,6 +191,9 @@ func (s *solver) settle(t *settle.Search, root settle.Root, budget int64) {
 	s.learn(t)
 	if t.Cost = s.aim(); !s.c.Source.Loose && !s.enough() {
 		work := countShare * budget
+		if s.c.NumRows > countRows {
+			work = budget
+		}
 		if !s.c.Source.BoundOnly && float64(t.Cost) > (1+wideGap)*float64(t.Bound) {
 			work *= countMore
 		}
@@ -294,9 +297,9 @@ const (
 	mostDives = 6
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
-	// countShare is how much work numbers of nodes may take at most, in budgets; countMore times that where the bound is for a plan with nothing but prices and
-	// rules, and further below it than wideGap.
-	countShare, countMore, wideGap = 8, 6, 0.005
+	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
+	// plan with nothing but prices and rules, and further below it than wideGap.
+	countShare, countRows, countMore, wideGap = 8, 40, 2, 0.005
 	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
 	simplerShare = 3
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
@@ -304,14 +307,18 @@ const (
 )
 
 // budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
-// far as there are pods enough to pay for that.
+// far as there are pods enough to pay for that. For what is one of many that are tried, or too large for the programme, a quarter is enough.
 func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
 	}
-	const most = 20_000
-	pods, rows := min(int64(s.c.Pods()), most), int64(s.c.NumRows)
-	return min(5_000_000+500*pods+5000*rows*rows*min(pods, most/2)/(most/2), 300_000_000)
+	const most = 300_000_000
+	pods, rows := int64(s.c.Pods()), int64(s.c.NumRows)
+	byPods := 500 * min(pods, 20_000)
+	if s.c.Source.Tried || rows > maxRows {
+		return min(5_000_000+byPods+rows*rows*min(pods, 10_000)/2, most)
+	}
+	return min(20_000_000+byPods+20*rows*rows*min(pods, 1000), most)
 }
 
 // finish packs what a plan has left: exactly if that is little, else greedily. Pods that are worth nothing fill what is free, but are not left.

@@ -6,7 +6,6 @@
 package pricing
 
 import (
-	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
@@ -33,8 +32,10 @@ type Columns struct {
 	limitDuals, bestLimitDuals, trialLimitDuals []float64
 	Bound                                       float64
 	found                                       []found
-	Rounds                                      int
-	alpha                                       float64
+	// priced is, by bin, what is known with the trial duals.
+	priced []priced
+	Rounds int
+	alpha  float64
 	// depth is how often it went over to more exact pricing, which takes longer.
 	depth int
 }
@@ -45,10 +46,17 @@ type found struct {
 	p    compact.Filling
 }
 
+// priced is what is known of a bin's fillings: none is worth more than upper, less the toll, and one is worth best. known says that no
+// more is to be learned.
+type priced struct {
+	upper, best float64
+	known       bool
+}
+
 // NewColumns makes a master problem without columns.
 func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
 	return &Columns{
-		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)),
+		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)), priced: make([]priced, len(c.Bins)),
 		Duals: make([]float64, c.NumRows), BestDuals: make([]float64, c.NumRows), trialDuals: make([]float64, c.NumRows),
 	}
 }
@@ -322,13 +330,13 @@ const stallRounds = 6
 // stallRate is how much of its value the programme must have gained by then.
 const stallRate = 0.0004
 
-// mostFound is how many columns a round adds, and one more for each 16 rows.
+// mostFound is how many columns a round adds, and one more for each 8 rows.
 const mostFound = 8
 
 // price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
 func (x *Columns) price(g Effort) (bound, steep float64) {
 	x.found = x.found[:0]
-	steepest := 0.0
+	clear(x.priced)
 	for b := range x.c.Bins {
 		bin := &x.c.Bins[b]
 		if x.closed[b] || len(bin.Rows) == 0 {
@@ -338,7 +346,14 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 			x.found = x.found[:0]
 			return 0, 1
 		}
-		steepest = max(steepest, slope(x.priceBin(int32(b), g), bin.Price))
+		x.priced[b].upper = x.priceBin(int32(b), g)
+	}
+	if x.depth > 1 || x.depth == 1 && g.Slack == 0 {
+		x.sharpen(g)
+	}
+	steepest := 1.0
+	for b, p := range x.priced {
+		steepest = max(steepest, slope(p.upper, x.c.Bins[b].Price))
 	}
 	slices.SortFunc(x.found, func(a, b found) int {
 		switch {
@@ -349,7 +364,7 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 		}
 		return int(a.p.Bin - b.p.Bin)
 	})
-	if most := mostFound + x.Program.Rows/16; len(x.found) > most {
+	if most := mostFound + x.Program.Rows/8; len(x.found) > most {
 		x.found = x.found[:most]
 	}
 	sum := 0.0
@@ -359,77 +374,7 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 	for k, v := range x.trialLimitDuals {
 		sum -= float64(v * x.limitRows[k].left)
 	}
-	steepest = max(1, steepest)
 	return sum / steepest, steepest
-}
-
-// TotalBound is what the best duals bound all pods of the problem by, bins that cost nothing included.
-func (x *Columns) TotalBound() float64 {
-	x.c.ListRows()
-	copy(x.demand, x.c.Count)
-	x.pr.renew(x.demand)
-	sum, steepest, free := 0.0, 1.0, 0.0
-	for i, v := range x.BestDuals {
-		sum += float64(v * float64(x.demand[i]))
-	}
-	all := compact.NewPlan(x.c)
-	for k, v := range x.bestLimitDuals {
-		sum -= float64(v * x.limitRows[k].leftIn(all))
-	}
-	for b := range x.c.Bins {
-		bin := &x.c.Bins[b]
-		if len(bin.Rows) == 0 {
-			continue
-		}
-		kn := x.pr.knapsackOf(b)
-		v := x.pr.values(bin, x.BestDuals)
-		x.pr.relax(kn, v)
-		upper := x.pr.upper(kn, v)
-		if bin.Existing() {
-			free += float64(upper * float64(bin.Copies))
-			x.pr.drop(b)
-			continue
-		}
-		steepest = max(steepest, slope(upper-x.toll(int32(b), x.bestLimitDuals), bin.Price))
-	}
-	return max(0, sum/steepest-free)
-}
-
-// MostWorth is, by bin, what none of its fillings is worth more than where pods are worth y each, and the work to find that; capacity is what a
-// unit of each resource is worth there, by bin and resource.
-func MostWorth(c *compact.Problem, y []float64) (worth []float64, capacity [][]float64, work int64) {
-	const nodes = 8
-	c.ListRows()
-	p := newPricer(c)
-	worth, capacity = make([]float64, len(c.Bins)), make([][]float64, len(c.Bins))
-	for b := range c.Bins {
-		capacity[b] = make([]float64, c.NumResources)
-		if len(c.Bins[b].Rows) == 0 {
-			continue
-		}
-		kn := p.knapsackOf(b)
-		v := p.values(kn.b, y)
-		p.relax(kn, v)
-		for r := range capacity[b] {
-			if f := kn.b.Free[r]; f > 0 {
-				capacity[b][r] = max(0, kn.lam[r]) / float64(f)
-			}
-		}
-		worth[b] = p.fill(kn, v, p.upper(kn, v), 0, searchLimit{nodes, math.MaxInt64})
-		p.drop(b)
-	}
-	return worth, capacity, p.work
-}
-
-// slope is worth per price.
-func slope(worth float64, price int64) float64 {
-	switch {
-	case worth <= 0:
-		return 0
-	case price == 0:
-		return math.Inf(1)
-	}
-	return worth / float64(price)
 }
 
 // priceBin looks for one filling and returns what no filling of the bin is worth more than, less the toll for what of it is
@@ -454,18 +399,9 @@ func (x *Columns) priceBin(b int32, g Effort) float64 {
 		enough = price * (1 + g.Slack)
 	}
 	most := x.pr.fill(kn, v, upper, enough, searchLimit{x.nodes(), g.Limit - x.Program.Work})
-	top := x.pr.search.top
-	if most > max(price, x.pr.search.beat) && x.depth > 0 && (x.depth > 1 || g.Slack == 0) {
-		if u, ok := x.pr.solveTable(kn, v); ok {
-			most = min(most, u)
-			if worthOf(v, x.pr.table.counts) > x.pr.search.best {
-				top = x.pr.table.counts
-			}
-		}
-	}
-	upper = min(upper, most+float64(1e-8*(price+1)))
-	x.find(kn, b, top)
-	return upper - toll
+	x.priced[b].best, x.priced[b].known = x.pr.search.best, most <= x.pr.search.beat
+	x.find(kn, b, x.pr.search.top)
+	return min(upper, most+float64(1e-8*(price+1))) - toll
 }
 
 // find keeps a filling by index in rows, if it improves the programme.

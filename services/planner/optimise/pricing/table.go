@@ -1,7 +1,7 @@
 package pricing
 
 // maxTable bounds the steps of one bin's table.
-const maxTable = 1 << 20
+const maxTable = 1 << 24
 
 // table solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
 // left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of

@@ -1,0 +1,102 @@
+package pricing
+
+import (
+	"math"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
+
+// TotalBound is what the best duals bound all pods of the problem by, bins that cost nothing included.
+func (x *Columns) TotalBound() float64 {
+	x.c.ListRows()
+	copy(x.demand, x.c.Count)
+	x.pr.renew(x.demand)
+	sum, steepest, free := 0.0, 1.0, 0.0
+	for i, v := range x.BestDuals {
+		sum += float64(v * float64(x.demand[i]))
+	}
+	all := compact.NewPlan(x.c)
+	for k, v := range x.bestLimitDuals {
+		sum -= float64(v * x.limitRows[k].leftIn(all))
+	}
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if len(bin.Rows) == 0 {
+			continue
+		}
+		kn := x.pr.knapsackOf(b)
+		v := x.pr.values(bin, x.BestDuals)
+		x.pr.relax(kn, v)
+		upper := x.pr.upper(kn, v)
+		if bin.Existing() {
+			free += float64(upper * float64(bin.Copies))
+			x.pr.drop(b)
+			continue
+		}
+		steepest = max(steepest, slope(upper-x.toll(int32(b), x.bestLimitDuals), bin.Price))
+	}
+	return max(0, sum/steepest-free)
+}
+
+// MostWorth is, by bin, what none of its fillings is worth more than where pods are worth y each, and the work to find that; capacity is what a
+// unit of each resource is worth there, by bin and resource.
+func MostWorth(c *compact.Problem, y []float64) (worth []float64, capacity [][]float64, work int64) {
+	const nodes = 8
+	c.ListRows()
+	p := newPricer(c)
+	worth, capacity = make([]float64, len(c.Bins)), make([][]float64, len(c.Bins))
+	for b := range c.Bins {
+		capacity[b] = make([]float64, c.NumResources)
+		if len(c.Bins[b].Rows) == 0 {
+			continue
+		}
+		kn := p.knapsackOf(b)
+		v := p.values(kn.b, y)
+		p.relax(kn, v)
+		for r := range capacity[b] {
+			if f := kn.b.Free[r]; f > 0 {
+				capacity[b][r] = max(0, kn.lam[r]) / float64(f)
+			}
+		}
+		worth[b] = p.fill(kn, v, p.upper(kn, v), 0, searchLimit{nodes, math.MaxInt64})
+		p.drop(b)
+	}
+	return worth, capacity, p.work
+}
+
+// slope is worth per price.
+func slope(worth float64, price int64) float64 {
+	switch {
+	case worth <= 0:
+		return 0
+	case price == 0:
+		return math.Inf(1)
+	}
+	return worth / float64(price)
+}
+
+// sharpen solves tables of the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned: a
+// table takes long, and what is less steep does not matter to the bound.
+func (x *Columns) sharpen(g Effort) {
+	for x.Work() < g.Limit && !x.Program.Stop() {
+		at, steepest := -1, 1+1e-9
+		for b, p := range x.priced {
+			if s := slope(p.upper, x.c.Bins[b].Price); s > steepest {
+				at, steepest = b, s
+			}
+		}
+		if at < 0 || x.priced[at].known {
+			return
+		}
+		p, b := &x.priced[at], int32(at)
+		p.known = true
+		kn := x.pr.knapsackOf(at)
+		v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
+		if most, ok := x.pr.solveTable(kn, v); ok {
+			p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
+			if worthOf(v, x.pr.table.counts) > p.best {
+				x.find(kn, b, x.pr.table.counts)
+			}
+		}
+	}
+}
