@@ -1,7 +1,7 @@
 package pricing
 
-// maxTable bounds the steps of one bin's table.
-const maxTable = 1 << 24
+// maxTable bounds the entries of one bin's table, which are twelve bytes each, and maxSteps what is done to fill them.
+const maxTable, maxSteps = 1 << 16, 1 << 22
 
 // table solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
 // left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of
@@ -20,7 +20,7 @@ func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) 
 	if r1 == r2 {
 		w2 = 1
 	}
-	if w1 <= 0 || w2 <= 0 || w1 > maxTable || w2 > maxTable || w1*w2*int64(len(v)) > maxTable {
+	if w1 <= 0 || w2 <= 0 || w1 > maxTable || w2 > maxTable || w1*w2 > maxTable || w1*w2*int64(len(v)) > maxSteps {
 		return 0, false
 	}
 	g := &p.table
