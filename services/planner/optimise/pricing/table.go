@@ -1,7 +1,7 @@
 package pricing
 
 // maxTable bounds the entries of one bin's table, which are twelve bytes each, and maxSteps what is done to fill them.
-const maxTable, maxSteps = 1 << 16, 1 << 22
+const maxTable, maxSteps = 1 << 17, 1 << 23
 
 // table solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
 // left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of
