@@ -42,12 +42,12 @@ func TestTargetsAreJudged(t *testing.T) {
 		bound    float64
 		baseline bool
 	}{
-		"reached":                                {"W2", result(0.05, 26.5, 26), nil, 26, false},
-		"too slow":                               {"W2", result(0.2, 26.5, 26), []string{"cpu"}, 26, false},
+		"reached":                                {"W2", result(0.05, 26.1, 26), nil, 26, false},
+		"too slow":                               {"W2", result(0.2, 26.1, 26), []string{"cpu"}, 26, false},
 		"too dear":                               {"W2", result(0.05, 27, 26), []string{"cost"}, 26, false},
 		"pods are left":                          {"W2", pending, []string{"pods"}, 26, false},
 		"no bound at all":                        {"W2", result(0.05, 27, 0), []string{"cost"}, 0, false},
-		"the published file, by its bound":       {"W2", published(result(0.05, 27.4, 25), "35a9f2580c675662"), nil, 26.960, true},
+		"the published file, by its bound":       {"W2", published(result(0.05, 27.05, 25), "35a9f2580c675662"), nil, 26.960, true},
 		"another file of the same name":          {"W2", published(result(9, 99, 25), "beef"), nil, 25, false},
 		"exact":                                  {"W7b", result(0.0001, 0.17, 0.1), nil, 0.1, false},
 		"not exact":                              {"W7b", result(0.0001, 0.192, 0.1), []string{"cost"}, 0.1, false},
