@@ -74,6 +74,7 @@ func TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce(t *testing.T) {
 
 // scaleDown plays the load of a seed, and says what it missed.
 func scaleDown(t *testing.T, n uint64) (missed []string) {
+	t.Helper()
 	s := startWith(t, stack.Options{
 		Seed: n, Plain: true, Delays: stack.Delays{Launch: 1500 * time.Millisecond, Join: 500 * time.Millisecond, Terminate: time.Second},
 	})
