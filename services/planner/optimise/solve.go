@@ -307,7 +307,8 @@ const (
 )
 
 // budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
-// far as there are pods enough to pay for that. For what is one of many that are tried, or too large for the programme, a quarter is enough.
+// far as there are pods enough to pay for that. One of many problems that are tried, or one too large for the programme, begins with a quarter, and has
+// all of its work at 10,000 pods only.
 func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w

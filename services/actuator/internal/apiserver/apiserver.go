@@ -116,17 +116,16 @@ type resource struct {
 	name, namespace string
 }
 
-// of is a request about an object; with an empty name about one that is to be made.
-func (r resource) of(q *rest.Request, name string) *rest.Request {
-	q = q.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
-	if name == "" {
-		return q
-	}
-	return q.Name(name)
+// to sends a request to the resource.
+func (r resource) to(q *rest.Request) *rest.Request {
+	return q.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
 }
 
+// of is a request about one object. An empty name is refused: what is deleted without a name is all of them.
+func (r resource) of(q *rest.Request, name string) *rest.Request { return r.to(q).Name(name) }
+
 func (r resource) create(ctx context.Context, o, into runtime.Object, options metav1.CreateOptions) error {
-	return r.of(r.Post(), "").VersionedParams(&options, r.codec).Body(o).Do(ctx).Into(into)
+	return r.to(r.Post()).VersionedParams(&options, r.codec).Body(o).Do(ctx).Into(into)
 }
 
 func (r resource) remove(ctx context.Context, name string, options metav1.DeleteOptions) error {
