@@ -194,7 +194,7 @@ func (s *solver) settle(t *settle.Search, root settle.Root, budget int64) {
 		if s.c.NumRows > countRows {
 			work = budget
 		}
-		if !s.c.Source.BoundOnly && float64(t.Cost) > (1+wideGap)*float64(t.Bound) {
+		if !s.c.Source.BoundOnly && t.Wide() > 1 {
 			work *= countMore
 		}
 		t.ByCounts(s.base, root, work)
@@ -298,8 +298,8 @@ const (
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
-	// plan with nothing but prices and rules, and further below it than wideGap.
-	countShare, countRows, countMore, wideGap = 8, 40, 2, 0.005
+	// plan with nothing but prices and rules, and the gap is wide.
+	countShare, countRows, countMore = 8, 40, 2
 	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
 	simplerShare = 3
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.

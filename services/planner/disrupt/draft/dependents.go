@@ -137,8 +137,8 @@ func (dr *Draft) firstRefused(more []Decision) int {
 }
 
 // neverBack lets the pods of all nodes that go, those of some more decisions included, come back once all have left and the nodes
-// are gone, each time the first that may. It returns those that never may: another order might have a place for each, but nobody
-// keeps them in one.
+// are gone, each time the first that may. It returns those that never may: another order might have a place for each, but no
+// controller keeps them in one.
 func (dr *Draft) neverBack(more []Decision) (stuck []pack.Assignment) {
 	mark := dr.Scheduler.Mark()
 	defer dr.Scheduler.Revert(mark)

@@ -46,8 +46,8 @@ type found struct {
 	p    compact.Filling
 }
 
-// priced is what is known of a bin's fillings: none is worth more than upper, less the toll, and one is worth best. known says that no
-// more is to be learned.
+// priced is what is known of a bin's fillings: one is worth best, and none more than upper, from which the toll is taken off. known says
+// that no more is to be learned.
 type priced struct {
 	upper, best float64
 	known       bool

@@ -13,9 +13,9 @@ import (
 const (
 	// mostPool is up to how many fillings are kept from one half to the next.
 	mostPool = 600
-	// firstWork is the part of the work that may go by before the bound rises, 1 of so many; wideGap is a gap from which on it is as many times as much as
-	// the gap is wider. More of it is there as more of the gap is closed.
-	firstWork, wideGap = 16, 0.005
+	// firstWork is the part of the work that may go by before the bound rises, 1 of so many, and as many times as much as the gap is wide. More of it is
+	// there as more of the gap is closed.
+	firstWork = 16
 	// countGap is how near to its bound the programme of a half must come.
 	countGap = 2e-4
 	// triedWork is how much work a set of nodes may take that a half has.
@@ -68,7 +68,7 @@ type half struct {
 func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 	x := root.x
 	before, low := x.Work(), t.Bound
-	first := min(limit, int64(float64(limit/firstWork)*max(1, t.share()/wideGap)))
+	first := min(limit, int64(float64(limit/firstWork)*max(1, t.Wide())))
 	x.Program.WorkLimit, t.Found = before+limit, nil
 	s := &counts{Search: t, x: x, base: base, seen: make(map[string]bool), most: before + first}
 	s.keep(root.pool)

@@ -19,6 +19,8 @@ const (
 	mostPods, mostRows = 4096, 64
 	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as much, and so on.
 	firstSlack = 1.0 / 512
+	// wideGap is the part of the cost from which on more work is spent on a gap.
+	wideGap = 0.005
 )
 
 // Search looks through all plans that cost little more than a bound. Pods are worth y, which is at most what a node costs for those on it; the
@@ -49,6 +51,9 @@ type Gap struct{ Bound, Cost int64 }
 
 // Closed says that the plan is the optimum.
 func (g *Gap) Closed() bool { return g.Bound >= g.Cost }
+
+// Wide is how many times as wide as a gap is that more work is spent on.
+func (g *Gap) Wide() float64 { return g.share() / wideGap }
 
 // share is how much of the cost is above the bound.
 func (g *Gap) share() float64 { return float64(g.Cost-g.Bound) / float64(max(1, g.Cost)) }

@@ -1,0 +1,46 @@
+package pricing
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
+
+// TestTablesSharpenWhatTheBoundDependsOn compares what no filling is said to be worth more than, once tables are solved, with all
+// fillings that there are.
+func TestTablesSharpenWhatTheBoundDependsOn(t *testing.T) {
+	sharper := 0
+	never := func() bool { return false }
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		c := compact.Compile(drawn(r))
+		x := NewColumns(c, &compact.Slab{})
+		x.Program.WorkLimit, x.Program.Stop = math.MaxInt64, never
+		x.Begin(compact.NewPlan(c), nil)
+		for i := range x.trialDuals {
+			x.trialDuals[i] = math.Round(100 * r.Float64())
+		}
+		g := Effort{Limit: math.MaxInt64, Stop: never}
+		x.price(g)
+		before := slices.Clone(x.priced)
+		x.sharpen(g)
+		for b, p := range x.priced {
+			kn := x.pr.knapsackOf(b)
+			if len(kn.b.Rows) == 0 {
+				continue
+			}
+			if most := mostWorth(x.pr, kn, x.pr.values(kn.b, x.trialDuals), 0); p.upper < most-1e-6 {
+				t.Fatalf("seed %d: no filling of bin %d is said to be worth more than %g, and one is worth %g", seed, b, p.upper, most)
+			}
+			if p.upper < before[b].upper-1 {
+				sharper++
+			}
+		}
+	}
+	if sharper < 100 {
+		t.Errorf("tables said more of %d bins only", sharper)
+	}
+}
