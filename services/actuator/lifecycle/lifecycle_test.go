@@ -222,10 +222,11 @@ func TestNotInitialized(t *testing.T) {
 func TestNodeThatGoesLaterIsMarked(t *testing.T) {
 	soft := model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}
 	hard := model.Taint{Key: labels.TaintRemovalDeferred, Effect: model.NoSchedule}
+	goes := model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule}
 	for _, x := range []struct {
-		deferred, firm bool
-		has            []model.Taint
-		want           EffectKind // unspecified for none
+		deferred, firm, disrupted bool
+		has                       []model.Taint
+		want                      EffectKind // unspecified for none
 	}{
 		{deferred: true, want: EffectDiscourageNode},
 		{deferred: true, has: []model.Taint{soft}},
@@ -237,8 +238,13 @@ func TestNodeThatGoesLaterIsMarked(t *testing.T) {
 		{firm: true},
 		{has: []model.Taint{soft}, want: EffectEncourageNode},
 		{has: []model.Taint{hard}, want: EffectEncourageNode},
+		{disrupted: true, has: []model.Taint{hard}, want: EffectTaintNode}, // it is not open for a moment
+		{disrupted: true, has: []model.Taint{hard, goes}, want: EffectEncourageNode},
 	} {
 		c := Step(inState(model.ClaimInitialized), Event{Kind: EventDefer, Deferred: x.deferred}, at(0)).Claim
+		if x.disrupted {
+			c.Disruption = "d"
+		}
 		node := syncedNode(func(n *cluster.Node) { n.Taints = x.has })
 		var want []Effect
 		if x.want != EffectUnspecified {

@@ -303,10 +303,11 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 
 // taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up; and away from one
 // that is to go later, if they can go elsewhere, or in any case while others are being moved: where these land there, they would be
-// moved again, or keep the node.
+// moved again, or keep the node. Where its turn has come it is not let open in between.
 func taintEffects(c model.Claim, e Event) []Effect {
 	var out []Effect
-	switch has := tainted(e.Node, labels.TaintDisrupted); {
+	has := tainted(e.Node, labels.TaintDisrupted)
+	switch {
 	case c.Disruption != "" && !has:
 		out = append(out, Effect{Kind: EffectTaintNode})
 	case c.Disruption == "" && has:
@@ -319,7 +320,7 @@ func taintEffects(c model.Claim, e Event) []Effect {
 		out = append(out, Effect{Kind: EffectShutNode})
 	case c.RemovalDeferred && !e.Firm && (hard || !soft):
 		out = append(out, Effect{Kind: EffectDiscourageNode})
-	case !c.RemovalDeferred && (soft || hard):
+	case !c.RemovalDeferred && (soft || hard) && (c.Disruption == "" || has):
 		out = append(out, Effect{Kind: EffectEncourageNode})
 	}
 	return out
