@@ -92,6 +92,7 @@ const (
 	CodeVolumePinned
 	CodePoolGrowing
 	CodeZoneShifted
+	CodePoolShrinking
 )
 
 // Answers of the actuator; the planner only passes them on.

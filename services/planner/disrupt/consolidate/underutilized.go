@@ -19,6 +19,7 @@ func underutilized() []draft.Check {
 		priceKnown,                       // a price that is not known can't be beaten
 		notNeeded,                        // no pod that found no place could need the node
 		poolNotGrowing,                   // while a pool grows, pods are still on their way
+		poolNotShrinking,                 // while many pods end, more of them may be about to
 		buffersMove,                      // buffer pods with pod rules stay where they are
 	}
 }
@@ -41,6 +42,27 @@ func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 		Message: fmt.Sprintf("its pool is growing: %s for pending pods, and %d that have started",
 			fit.Count(starting, "node"), started),
 		Remedy: "wait until they have started",
+	}
+}
+
+// A pool shrinks while more pods than these end on nodes that stay, both in number and for each other one.
+const (
+	fewEnding = 3
+	shrinkage = 0.1
+)
+
+// poolNotShrinking keeps nodes while many pods of their pool end: workloads are being scaled down, and what is left of them is not known
+// before that is over. What was moved until then would be moved again, to nodes that were bought for too many.
+func poolNotShrinking(dr *draft.Draft, host int) model.Reason {
+	ending, running := dr.Ending(dr.View.Hosts[host].Pool)
+	if ending <= fewEnding || float64(ending) <= shrinkage*float64(running) {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodePoolShrinking,
+		Message: fmt.Sprintf("its pool is shrinking: %s that end, and %d that run",
+			fit.Count(ending, "pod"), running),
+		Remedy: "wait until they have ended",
 	}
 }
 

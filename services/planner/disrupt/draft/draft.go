@@ -94,6 +94,8 @@ type Draft struct {
 	awaited []bool
 	// starting and started count, by pool, nodes for pending pods that are bought or on their way, and nodes that have started.
 	starting, started []int
+	// ending and running count, by pool, pods on nodes that stay: those that are being deleted, and the others. DaemonSets' are not meant.
+	ending, running []int
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 	// placed are the Assignments in their order, without the pods of buffers.
@@ -129,6 +131,7 @@ func New(in Params) *Draft {
 	dr.nodesOf, dr.dependents = make(map[model.ClaimID]int), make(dependents)
 	dr.started = make([]int, len(dr.View.Pools))
 	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
+	dr.ending, dr.running = countEnding(dr.View)
 	held := dr.noteBufferPods()
 	for i, h := range dr.View.Hosts {
 		for _, p := range h.Pods {
@@ -160,6 +163,30 @@ func New(in Params) *Draft {
 // Starting is how many nodes of a pool are bought or on their way for pending pods, and how many have started.
 func (dr *Draft) Starting(p *view.Pool) (starting, started int) {
 	return dr.starting[p.Index], dr.started[p.Index]
+}
+
+func countEnding(v *view.View) (ending, running []int) {
+	ending, running = make([]int, len(v.Pools)), make([]int, len(v.Pools))
+	for _, h := range v.Hosts {
+		if h.Pool == nil || h.Claim == nil || h.Leaving {
+			continue // what is moved ends, too
+		}
+		for _, p := range h.Pods {
+			switch pod := &v.Pods[p]; {
+			case pod.Class.Daemon || pod.Class.Mirror:
+			case pod.Terminating:
+				ending[h.Pool.Index]++
+			default:
+				running[h.Pool.Index]++
+			}
+		}
+	}
+	return ending, running
+}
+
+// Ending is how many pods of a pool are being deleted, on nodes that stay, and how many others run there.
+func (dr *Draft) Ending(p *view.Pool) (ending, running int) {
+	return dr.ending[p.Index], dr.running[p.Index]
 }
 
 // Mark is what decisions change of a draft, as it was when they had not been made. It serves for one Revert.

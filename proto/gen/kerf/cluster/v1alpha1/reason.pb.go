@@ -144,6 +144,8 @@ const (
 	ReasonCode_REASON_CODE_POOL_GROWING ReasonCode = 94
 	// The cluster is shifted away from the node's zone, and its nodes are left alone.
 	ReasonCode_REASON_CODE_ZONE_SHIFTED ReasonCode = 95
+	// Many pods of the pool are ending, and what is needed is not known before they have.
+	ReasonCode_REASON_CODE_POOL_SHRINKING ReasonCode = 96
 	// The plan was made on an inventory that is too old to be checked.
 	ReasonCode_REASON_CODE_STALE ReasonCode = 100
 	// A live claim already serves these pods.
@@ -246,6 +248,7 @@ var (
 		93:  "REASON_CODE_VOLUME_PINNED",
 		94:  "REASON_CODE_POOL_GROWING",
 		95:  "REASON_CODE_ZONE_SHIFTED",
+		96:  "REASON_CODE_POOL_SHRINKING",
 		100: "REASON_CODE_STALE",
 		101: "REASON_CODE_DUPLICATE",
 		102: "REASON_CODE_NOT_FOUND",
@@ -326,6 +329,7 @@ var (
 		"REASON_CODE_VOLUME_PINNED":          93,
 		"REASON_CODE_POOL_GROWING":           94,
 		"REASON_CODE_ZONE_SHIFTED":           95,
+		"REASON_CODE_POOL_SHRINKING":         96,
 		"REASON_CODE_STALE":                  100,
 		"REASON_CODE_DUPLICATE":              101,
 		"REASON_CODE_NOT_FOUND":              102,
@@ -516,7 +520,7 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"3\n" +
 	"\tObjectRef\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name*\xa9\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name*\xc9\x12\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -578,7 +582,8 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x15REASON_CODE_NOT_TRIED\x10\\\x12\x1d\n" +
 	"\x19REASON_CODE_VOLUME_PINNED\x10]\x12\x1c\n" +
 	"\x18REASON_CODE_POOL_GROWING\x10^\x12\x1c\n" +
-	"\x18REASON_CODE_ZONE_SHIFTED\x10_\x12\x15\n" +
+	"\x18REASON_CODE_ZONE_SHIFTED\x10_\x12\x1e\n" +
+	"\x1aREASON_CODE_POOL_SHRINKING\x10`\x12\x15\n" +
 	"\x11REASON_CODE_STALE\x10d\x12\x19\n" +
 	"\x15REASON_CODE_DUPLICATE\x10e\x12\x19\n" +
 	"\x15REASON_CODE_NOT_FOUND\x10f\x12\x15\n" +
