@@ -1,15 +1,30 @@
 package pricing
 
-// maxTable bounds the entries of one bin's table, which are twelve bytes each, and maxSteps what is done to fill them.
+import (
+	"math"
+	"slices"
+)
+
+// maxTable bounds the entries of one bin's table, which are eight bytes each, and maxSteps what is done to fill them.
 const maxTable, maxSteps = 1 << 17, 1 << 23
 
 // table solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
 // left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of
 // every filling, more tightly than the linear relaxation where few pods fit.
 type table struct {
-	value  []float64
-	last   []int32
-	counts []int32
+	// value is by entry, in units of unit; all are the rows that may be in a filling, rows those that no other one beats.
+	value     []int64
+	all, rows []tableRow
+	unit      float64
+	counts    []int32
+}
+
+// tableRow is a row by index in rows, with what a pod takes of either resource, in steps, and what it is worth; units are that in units of the table, rounded up.
+type tableRow struct {
+	x     int32
+	step  [2]int
+	worth float64
+	units int64
 }
 
 // solveTable fills the table for a bin. It returns the bound, and the filling that it found in p.table.counts, by index in rows,
@@ -24,44 +39,79 @@ func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) 
 		return 0, false
 	}
 	g := &p.table
-	entries := int(w1 * w2)
-	if cap(g.value) < entries {
-		g.value, g.last = make([]float64, entries), make([]int32, entries)
-	}
-	g.value, g.last = g.value[:entries], g.last[:entries]
+	rest := p.tableRows(kn, v, [2]int{r1, r2}, [2]int64{w1, w2})
+	g.value = slices.Grow(g.value[:0], int(w1*w2))[:w1*w2]
 	clear(g.value)
-	for i := range g.last {
-		g.last[i] = -1
+	for k := range g.rows {
+		g.sweep(int(w1), int(w2), &g.rows[k])
 	}
+	p.work += int64(len(g.value)*len(g.rows)/4 + len(v)*len(v))
+	p.walk(kn, int(w2))
+	return (rest + float64(g.value[len(g.value)-1])*g.unit) * (1 + 1e-10), true
+}
+
+// tableRows lists the rows that may be in a filling, less what their pods take of other resources, and returns what these resources are worth,
+// with the pods that take nothing else.
+func (p *pricer) tableRows(kn *knapsack, v []float64, of [2]int, width [2]int64) (rest float64) {
+	g := &p.table
+	g.all, g.rows = g.all[:0], g.rows[:0]
+	densest := 1.0
 	for r, l := range kn.lam {
-		if r != r1 && r != r2 {
-			upper += l
+		if r != of[0] && r != of[1] {
+			rest += l
 		}
 	}
-	for x := range v {
-		w := v[x]
+	for x, w := range v {
 		for r, l := range kn.lam {
-			if r != r1 && r != r2 {
+			if r != of[0] && r != of[1] {
 				w -= float64(l * kn.a[x*kn.k+r])
 			}
 		}
 		if w <= 0 || kn.u[x] == 0 {
 			continue
 		}
-		s1, s2 := p.steps(kn, x, r1), p.steps(kn, x, r2)
-		if r1 == r2 {
-			s2 = 0
+		row := tableRow{x: int32(x), step: [2]int{p.steps(kn, x, of[0]), p.steps(kn, x, of[1])}, worth: w}
+		if of[0] == of[1] {
+			row.step[1] = 0
 		}
-		if s1 == 0 && s2 == 0 {
-			upper += float64(w * kn.u[x])
+		if row.step == [2]int{} {
+			rest += float64(w * kn.u[x])
 			continue
 		}
-		g.sweep(int(w1), int(w2), [2]int{s1, s2}, w, int32(x))
+		share := float64(row.step[0])/float64(width[0]) + float64(row.step[1])/float64(width[1])
+		densest = max(densest, w/share)
+		g.all = append(g.all, row)
 	}
-	p.work += int64(entries * len(v) / 2)
-	upper = (upper + g.value[entries-1]) * (1 + 1e-10)
-	p.walk(kn, int(w2), r1, r2)
-	return upper, true
+	g.unit = densest / (1 << 50) // no entry is worth more than twice the densest
+	for k := range g.all {
+		g.all[k].units = int64(math.Ceil(g.all[k].worth / g.unit))
+	}
+	for k := range g.all {
+		if !g.beaten(&g.all[k]) {
+			g.rows = append(g.rows, g.all[k])
+		}
+	}
+	return rest
+}
+
+// beaten says that pods of another row that fit into what one of a row takes are worth more.
+func (g *table) beaten(row *tableRow) bool {
+	for k := range g.all {
+		o := &g.all[k]
+		if o.step[0] > row.step[0] || o.step[1] > row.step[1] {
+			continue
+		}
+		n := int64(math.MaxInt32)
+		for r, s := range o.step {
+			if s > 0 {
+				n = min(n, int64(row.step[r]/s))
+			}
+		}
+		if n*o.units > row.units || n*o.units == row.units && o.x < row.x {
+			return true
+		}
+	}
+	return false
 }
 
 // scarcest are the two resources with the highest prices; the same one twice where there is only one.
@@ -87,39 +137,39 @@ func (p *pricer) steps(kn *knapsack, x, r int) int {
 }
 
 // sweep lets the fillings of the table have any number of a row's pods.
-func (g *table) sweep(w1, w2 int, step [2]int, w float64, x int32) {
-	for i := step[0]; i < w1; i++ {
-		from := g.value[(i-step[0])*w2 : (i-step[0])*w2+w2-min(w2, step[1])]
-		to := g.value[i*w2+min(w2, step[1]) : i*w2+w2]
-		last := g.last[i*w2+min(w2, step[1]) : i*w2+w2]
+func (g *table) sweep(w1, w2 int, row *tableRow) {
+	s1, s2, w := row.step[0], row.step[1], row.units
+	if s2 >= w2 {
+		return
+	}
+	for i := s1; i < w1; i++ {
+		to := g.value[i*w2+s2 : i*w2+w2]
+		from := g.value[(i-s1)*w2:][:len(to)]
 		for j, f := range from {
-			if f += w; f > to[j] {
-				to[j], last[j] = f, x
-			}
+			to[j] = max(to[j], f+w)
 		}
 	}
 }
 
 // walk reads the best filling out of the table and keeps what of it is possible.
-func (p *pricer) walk(kn *knapsack, w2, r1, r2 int) {
+func (p *pricer) walk(kn *knapsack, w2 int) {
 	g, l := &p.table, p.open
-	if cap(g.counts) < len(kn.b.Rows) {
-		g.counts = make([]int32, p.c.NumRows)
-	}
-	g.counts = g.counts[:len(kn.b.Rows)]
+	g.counts = slices.Grow(g.counts[:0], len(kn.b.Rows))[:len(kn.b.Rows)]
 	clear(g.counts)
 	l.Open(kn.b)
-	for at := len(g.value) - 1; g.last[at] >= 0; {
-		x := g.last[at]
-		if g.counts[x] < int32(kn.u[x]) && l.Capacity(kn.b.Rows[x], 1) == 1 {
+	i, j := (len(g.value)-1)/w2, w2-1
+	for k := 0; k < len(g.rows); {
+		row := &g.rows[k]
+		a, b := i-row.step[0], j-row.step[1]
+		if a < 0 || b < 0 || g.value[a*w2+b]+row.units != g.value[i*w2+j] {
+			k++
+			continue
+		}
+		i, j = a, b
+		if x := row.x; g.counts[x] < int32(kn.u[x]) && l.Capacity(kn.b.Rows[x], 1) == 1 {
 			l.Put(kn.b.Rows[x], 1)
 			g.counts[x]++
 		}
-		s2 := p.steps(kn, int(x), r2)
-		if r1 == r2 {
-			s2 = 0
-		}
-		at -= p.steps(kn, int(x), r1)*w2 + s2
 	}
 }
 
