@@ -243,7 +243,7 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
 func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
-	g.Gap, g.Stop = s.gap, s.stopped
+	g.Gap, g.Stop = s.gap/lpShare, s.stopped
 	x.AddUsedUpLimits(s.best)
 	x.Begin(s.base, s.best.Fillings)
 	for n := range pricing.MaxLimitRounds + 1 {
@@ -290,6 +290,8 @@ const (
 	// maxRows is up to how many rows the linear programme is solved: its inverse is dense, and with more rows the work
 	// that a plan is worth ends long before the programme beats the greedy search.
 	maxRows = 256
+	// lpShare is how much nearer than the plan the programme must come to its bound: what is between them is lost to both.
+	lpShare = 3
 	// leastRounds is how many rounds of column generation there must be work for: its bound starts low, and beats that of
 	// resources late.
 	leastRounds = 8
@@ -313,11 +315,11 @@ func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
 	}
-	const most = 300_000_000
+	const most, mostTried = 600_000_000, 300_000_000
 	pods, rows := int64(s.c.Pods()), int64(s.c.NumRows)
 	byPods := 500 * min(pods, 20_000)
 	if s.c.Source.Tried || rows > maxRows {
-		return min(5_000_000+byPods+rows*rows*min(pods, 10_000)/2, most)
+		return min(5_000_000+byPods+rows*rows*min(pods, 10_000)/2, mostTried)
 	}
 	return min(20_000_000+byPods+20*rows*rows*min(pods, 1000), most)
 }

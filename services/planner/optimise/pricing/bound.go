@@ -74,29 +74,3 @@ func slope(worth float64, price int64) float64 {
 	}
 	return worth / float64(price)
 }
-
-// sharpen solves tables of the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned: a
-// table takes long, and what is less steep does not matter to the bound.
-func (x *Columns) sharpen(g Effort) {
-	for x.Work() < g.Limit && !x.Program.Stop() {
-		at, steepest := -1, 1+1e-9
-		for b, p := range x.priced {
-			if s := slope(p.upper, x.c.Bins[b].Price); s > steepest {
-				at, steepest = b, s
-			}
-		}
-		if at < 0 || x.priced[at].known {
-			return
-		}
-		p, b := &x.priced[at], int32(at)
-		p.known = true
-		kn := x.pr.knapsackOf(at)
-		v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
-		if most, ok := x.pr.solveTable(kn, v); ok {
-			p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
-			if worthOf(v, x.pr.table.counts) > p.best {
-				x.find(kn, b, x.pr.table.counts)
-			}
-		}
-	}
-}

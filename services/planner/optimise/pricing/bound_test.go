@@ -9,9 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-// TestTablesSharpenWhatTheBoundDependsOn compares what no filling is said to be worth more than, once tables are solved, with all
+// TestACloserLookSharpensWhatTheBoundDependsOn compares what no filling is said to be worth more than, once bins are looked at closely, with all
 // fillings that there are.
-func TestTablesSharpenWhatTheBoundDependsOn(t *testing.T) {
+func TestACloserLookSharpensWhatTheBoundDependsOn(t *testing.T) {
 	sharper := 0
 	never := func() bool { return false }
 	for seed := range uint64(2000) {
@@ -41,6 +41,6 @@ func TestTablesSharpenWhatTheBoundDependsOn(t *testing.T) {
 		}
 	}
 	if sharper < 100 {
-		t.Errorf("tables said more of %d bins only", sharper)
+		t.Errorf("a closer look said more of %d bins only", sharper)
 	}
 }

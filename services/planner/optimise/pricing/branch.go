@@ -1,6 +1,9 @@
 package pricing
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // branchAndBound looks for the best filling of one bin: it solves the knapsack's relaxation, splits at a row of which the solution has
 // a part of a pod, and solves it again in each half.
@@ -9,9 +12,10 @@ type branchAndBound struct {
 	kn   *knapsack
 	v    []float64
 	best float64
-	// now is the filling at hand by index in rows, top the best.
-	now, top []int32
-	worth    float64
+	// now is the filling at hand by index in rows, tops are the best ones, the best first.
+	now   []int32
+	tops  []filled
+	worth float64
 	// beat is what a filling must be worth more than to be looked for.
 	beat float64
 	// left is what may still be done.
@@ -24,6 +28,15 @@ type branchAndBound struct {
 	least []int32
 	saved []split
 }
+
+// filled is a filling by index in rows, and what it is worth.
+type filled struct {
+	worth  float64
+	counts []int32
+}
+
+// mostTops is how many fillings are kept: more of them spare rounds, which cost more than columns do.
+const mostTops = 4
 
 // searchLimit is how many relaxations may be solved, and the pricer's work at which to end.
 type searchLimit struct {
@@ -42,10 +55,9 @@ func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
 	s.p, s.kn, s.v, s.best, s.worth, s.beat, s.tol = p, kn, v, 0, 0, 0, 1e-9*float64(kn.b.Price+1)
 	n := len(v)
 	if cap(s.now) < n {
-		s.now, s.top, s.least = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
+		s.now, s.least = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
 	}
-	s.now, s.top, s.least = s.now[:n], s.top[:n], s.least[:n]
-	clear(s.top)
+	s.now, s.least, s.tops = s.now[:n], s.least[:n], s.tops[:0]
 }
 
 // empty starts on the empty filling.
@@ -115,12 +127,24 @@ func capacity(kn *knapsack, lam []float64, x int) float64 {
 	return c
 }
 
-// record keeps the filling at hand if it is the best.
+// record keeps the filling at hand if it is one of the best.
 func (s *branchAndBound) record() {
 	if s.worth > s.best {
 		s.best, s.beat = s.worth, max(s.beat, s.worth+s.tol)
-		copy(s.top, s.now)
 	}
+	at := len(s.tops)
+	for at > 0 && s.worth > s.tops[at-1].worth {
+		at--
+	}
+	if at == mostTops || at > 0 && slices.Equal(s.now, s.tops[at-1].counts) {
+		return
+	}
+	if len(s.tops) < mostTops {
+		s.tops = slices.Grow(s.tops, 1)[:len(s.tops)+1] // with the memory of the last that was there
+	}
+	last := s.tops[len(s.tops)-1]
+	copy(s.tops[at+1:], s.tops[at:])
+	s.tops[at] = filled{s.worth, append(last.counts[:0], s.now...)}
 }
 
 // branch searches all fillings that could be worth more, within a limit, and says what none is worth more than.

@@ -31,7 +31,7 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 				bound := pr.fill(kn, v, upper, 0, searchLimit{nodes, math.MaxInt64})
 				found := 0.0
 				pr.open.Open(kn.b)
-				for x, q := range pr.search.top {
+				for x, q := range pr.search.tops[0].counts {
 					if pr.open.Capacity(kn.b.Rows[x], q) < q {
 						t.Fatalf("seed %d: the filling has %d pods of row %d, which do not fit", seed, q, x)
 					}

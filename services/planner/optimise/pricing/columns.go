@@ -34,6 +34,9 @@ type Columns struct {
 	found                                       []found
 	// priced is, by bin, what is known with the trial duals.
 	priced []priced
+	// had are the bins of which fillings were found when all were priced the last time; since then they were priced alone so many times.
+	had    []int32
+	times  int
 	Rounds int
 	alpha  float64
 	// depth is how often it went over to more exact pricing, which takes longer.
@@ -46,11 +49,11 @@ type found struct {
 	p    compact.Filling
 }
 
-// priced is what is known of a bin's fillings: one is worth best, and none more than upper, from which the toll is taken off. known says
-// that no more is to be learned.
+// priced is what is known of a bin's fillings: one is worth best, and none more than upper, from which the toll is taken off. It was
+// branched; known says that no more is to be learned.
 type priced struct {
-	upper, best float64
-	known       bool
+	upper, best     float64
+	branched, known bool
 }
 
 // NewColumns makes a master problem without columns.
@@ -109,7 +112,7 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 	}
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
-	x.Bound, x.Rounds, x.depth = 0, 0, 0
+	x.Bound, x.Rounds, x.depth, x.had, x.times = 0, 0, 0, x.had[:0], 0
 	for i, v := range x.BestDuals {
 		if x.at[i] < 0 {
 			x.BestDuals[i] = 0
@@ -235,14 +238,10 @@ type Effort struct {
 // Generate adds columns until the programme is within the gap of its bound, no better filling is found, or the work is
 // spent.
 func (x *Columns) Generate(g Effort) {
-	x.alpha = smoothing
+	x.alpha, x.depth = smoothing, min(1, g.Depth)
 	value, bound, since := x.Program.Value(), x.Bound, 0
 	for x.Work() < g.Limit && !g.Stop() {
-		gap := g.Gap
-		if x.spares(g) {
-			gap /= 3
-		}
-		if x.Converged(gap) || g.Enough > 0 && x.Bound >= g.Enough {
+		if x.Converged(g.Gap) || g.Enough > 0 && x.Bound >= g.Enough {
 			return
 		}
 		if since++; since == stallRounds+x.Program.Rows/20 {
@@ -329,106 +328,3 @@ const stallRounds = 6
 
 // stallRate is how much of its value the programme must have gained by then.
 const stallRate = 0.0004
-
-// mostFound is how many columns a round adds, and one more for each 8 rows.
-const mostFound = 8
-
-// price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
-func (x *Columns) price(g Effort) (bound, steep float64) {
-	x.found = x.found[:0]
-	clear(x.priced)
-	for b := range x.c.Bins {
-		bin := &x.c.Bins[b]
-		if x.closed[b] || len(bin.Rows) == 0 {
-			continue
-		}
-		if x.depth > 0 && (x.Work() >= g.Limit || x.Program.Stop()) {
-			x.found = x.found[:0]
-			return 0, 1
-		}
-		x.priced[b].upper = x.priceBin(int32(b), g)
-	}
-	if x.depth > 1 || x.depth == 1 && g.Slack == 0 {
-		x.sharpen(g)
-	}
-	steepest := 1.0
-	for b, p := range x.priced {
-		steepest = max(steepest, slope(p.upper, x.c.Bins[b].Price))
-	}
-	slices.SortFunc(x.found, func(a, b found) int {
-		switch {
-		case a.gain > b.gain:
-			return -1
-		case a.gain < b.gain:
-			return 1
-		}
-		return int(a.p.Bin - b.p.Bin)
-	})
-	if most := mostFound + x.Program.Rows/8; len(x.found) > most {
-		x.found = x.found[:most]
-	}
-	sum := 0.0
-	for _, i := range x.Rows {
-		sum += float64(x.trialDuals[i] * float64(x.demand[i]))
-	}
-	for k, v := range x.trialLimitDuals {
-		sum -= float64(v * x.limitRows[k].left)
-	}
-	return sum / steepest, steepest
-}
-
-// priceBin looks for one filling and returns what no filling of the bin is worth more than, less the toll for what of it is
-// scarce.
-func (x *Columns) priceBin(b int32, g Effort) float64 {
-	kn := x.pr.knapsackOf(int(b))
-	v := x.pr.values(kn.b, x.trialDuals)
-	toll := x.toll(b, x.trialLimitDuals)
-	price := float64(kn.b.Price) + toll
-	if !kn.fresh {
-		if u := x.pr.upper(kn, v); u <= price {
-			return u - toll
-		}
-	}
-	x.pr.relax(kn, v)
-	upper := x.pr.upper(kn, v)
-	if upper <= price*(1+1e-9) {
-		return upper - toll
-	}
-	enough := 0.0
-	if g.Slack > 0 {
-		enough = price * (1 + g.Slack)
-	}
-	most := x.pr.fill(kn, v, upper, enough, searchLimit{x.nodes(), g.Limit - x.Program.Work})
-	x.priced[b].best, x.priced[b].known = x.pr.search.best, most <= x.pr.search.beat
-	x.find(kn, b, x.pr.search.top)
-	return min(upper, most+float64(1e-8*(price+1))) - toll
-}
-
-// find keeps a filling by index in rows, if it improves the programme.
-func (x *Columns) find(kn *knapsack, b int32, top []int32) {
-	gain, cost := -x.toll(b, x.limitDuals), kn.b.Price
-	n := 0
-	for k, q := range top {
-		if q > 0 {
-			n++
-			i := kn.b.Rows[k]
-			gain += float64(float64(q) * x.Duals[i])
-			if kn.b.Penalties != nil {
-				cost += kn.b.Penalties[i] * int64(q)
-			}
-		}
-	}
-	gain = (gain - float64(cost)) / max(1, float64(cost))
-	if gain <= 1e-6 || n == 0 {
-		return
-	}
-	rows, cnt := x.slab.Take(n), x.slab.Take(n)
-	n = 0
-	for k, q := range top {
-		if q > 0 {
-			rows[n], cnt[n] = kn.b.Rows[k], q
-			n++
-		}
-	}
-	x.found = append(x.found, found{gain: gain, p: compact.Filling{Bin: b, Copies: 1, Rows: rows, Counts: cnt, Cost: cost}})
-}

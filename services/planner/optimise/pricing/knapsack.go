@@ -334,7 +334,7 @@ func (p *pricer) column(kn *knapsack, x int32) {
 	}
 }
 
-// fill finds a filling of whole pods, in p.search.top, by index in rows, and says what none is worth more than; fillings that are not
+// fill finds fillings of whole pods, in p.search.tops, and says what none is worth more than; fillings that are not
 // worth more than enough are not looked for. relax came before.
 func (p *pricer) fill(kn *knapsack, v []float64, upper, enough float64, most searchLimit) float64 {
 	s := &p.search

@@ -1,0 +1,256 @@
+package pricing
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
+
+const (
+	// mostFound is how many columns a round adds, and one more for each 8 rows.
+	mostFound = 8
+	// mostVaried is how many fillings of a bin are looked for that have other rows.
+	mostVaried = 8
+	// mostAgain is how often only the bins are priced that had fillings the last time.
+	mostAgain = 3
+	// fewRows is up to how many rows all bins are priced each time, and closely, where columns are wanted.
+	fewRows = 40
+)
+
+// price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
+func (x *Columns) price(g Effort) (bound, steep float64) {
+	if x.again(g) {
+		return 0, 1
+	}
+	x.found = x.found[:0]
+	clear(x.priced)
+	for b := range x.c.Bins {
+		if !x.closed[b] && len(x.c.Bins[b].Rows) > 0 {
+			x.relaxBin(int32(b), g)
+		}
+	}
+	if x.depth > 0 && g.Slack == 0 && x.few() {
+		x.lookAtAll(g)
+	}
+	if x.depth > 0 {
+		x.sharpen(g)
+	}
+	x.vary()
+	x.keepBest()
+	x.had = x.had[:0]
+	for _, f := range x.found {
+		if !slices.Contains(x.had, f.p.Bin) {
+			x.had = append(x.had, f.p.Bin)
+		}
+	}
+	steepest := 1.0
+	for b, p := range x.priced {
+		steepest = max(steepest, slope(p.upper, x.c.Bins[b].Price))
+	}
+	sum := 0.0
+	for _, i := range x.Rows {
+		sum += float64(x.trialDuals[i] * float64(x.demand[i]))
+	}
+	for k, v := range x.trialLimitDuals {
+		sum -= float64(v * x.limitRows[k].left)
+	}
+	return sum / steepest, steepest
+}
+
+// few says that rows are so few that a round may take long.
+func (x *Columns) few() bool { return x.Program.Rows <= fewRows }
+
+// most is how many columns a round adds.
+func (x *Columns) most() int { return mostFound + x.Program.Rows/8 }
+
+// again looks for fillings of those bins alone that had some when all were priced the last time, a few times, as long as that finds enough: of many
+// bins few matter in any one round. It proves nothing.
+func (x *Columns) again(g Effort) bool {
+	if g.Slack > 0 || x.few() || x.times == mostAgain || len(x.had) == 0 {
+		x.times = 0
+		return false
+	}
+	x.times++
+	x.found = x.found[:0]
+	clear(x.priced)
+	for _, b := range x.had {
+		x.relaxBin(b, g)
+	}
+	if len(x.found) < x.most()/2 {
+		x.times = 0
+		return false
+	}
+	x.vary()
+	x.keepBest()
+	return true
+}
+
+// keepBest keeps the fillings that improve the programme most.
+func (x *Columns) keepBest() {
+	slices.SortFunc(x.found, func(a, b found) int {
+		switch {
+		case a.gain > b.gain:
+			return -1
+		case a.gain < b.gain:
+			return 1
+		}
+		return int(a.p.Bin - b.p.Bin)
+	})
+	x.found = x.found[:min(len(x.found), x.most())]
+}
+
+// relaxBin finds out what no filling of a bin is worth more than by its relaxation, less the toll for what of it is scarce, and rounds that.
+func (x *Columns) relaxBin(b int32, g Effort) {
+	kn, p := x.pr.knapsackOf(int(b)), &x.priced[b]
+	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
+	price := float64(kn.b.Price) + toll
+	if !kn.fresh {
+		if u := x.pr.upper(kn, v); u <= price {
+			p.upper, p.known = u-toll, true
+			return
+		}
+	}
+	x.pr.relax(kn, v)
+	upper := x.pr.upper(kn, v)
+	p.upper, p.known = upper-toll, upper <= price*(1+1e-9)
+	if !p.known {
+		x.pr.fill(kn, v, upper, x.enough(price, g), searchLimit{})
+		x.learn(b, kn, upper, toll)
+	}
+}
+
+// enough is what a filling must be worth more than to be looked for.
+func (x *Columns) enough(price float64, g Effort) float64 {
+	if g.Slack > 0 {
+		return price * (1 + g.Slack)
+	}
+	return 0
+}
+
+// learn takes over what the search for a bin's fillings has come to: none is worth more than most.
+func (x *Columns) learn(b int32, kn *knapsack, most, toll float64) {
+	p, s := &x.priced[b], &x.pr.search
+	p.upper, p.best = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll), s.best
+	p.known = most <= s.beat
+	for _, t := range s.tops {
+		x.find(kn, b, t.counts)
+	}
+}
+
+// sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned, and
+// something was found: that takes long, and what is less steep does not matter to the bound.
+func (x *Columns) sharpen(g Effort) {
+	for all := true; x.Work() < g.Limit && !x.Program.Stop(); {
+		at, steepest := -1, 1+1e-9
+		for b, p := range x.priced {
+			if s := slope(p.upper, x.c.Bins[b].Price); s > steepest && (all || !p.known) {
+				at, steepest = b, s
+			}
+		}
+		switch {
+		case at < 0:
+			return
+		case !x.priced[at].known:
+			x.lookAt(int32(at), g)
+		case len(x.found) > 0:
+			return
+		default:
+			all = false
+		}
+	}
+}
+
+// lookAtAll branches all bins that may have a filling worth more than they cost: what the bound does not depend on may be in a better plan.
+func (x *Columns) lookAtAll(g Effort) {
+	for b, p := range x.priced {
+		if x.Work() >= g.Limit || x.Program.Stop() {
+			return
+		}
+		if p.upper > 0 && !p.known {
+			x.lookAt(int32(b), g)
+		}
+	}
+}
+
+// lookAt branches a bin's knapsack, or solves its table, where it has been branched.
+func (x *Columns) lookAt(b int32, g Effort) {
+	kn, p := x.pr.knapsackOf(int(b)), &x.priced[b]
+	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
+	if !p.branched {
+		p.branched = true
+		most := x.pr.fill(kn, v, p.upper+toll, x.enough(float64(kn.b.Price)+toll, g), searchLimit{x.nodes(), g.Limit - x.Program.Work})
+		x.learn(b, kn, most, toll)
+		return
+	}
+	p.known = true
+	if most, ok := x.pr.solveTable(kn, v); ok {
+		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
+		if worthOf(v, x.pr.table.counts) > p.best {
+			x.find(kn, b, x.pr.table.counts)
+		}
+	}
+}
+
+// vary looks for more fillings of the bins for which some were found, of rows that are in none yet; of many rows until there are enough. Columns that
+// have other rows spare rounds.
+func (x *Columns) vary() {
+	left := slices.Clone(x.trialDuals)
+	var bins []int32
+	take := func(some []found) {
+		for _, f := range some {
+			for _, i := range f.p.Rows {
+				left[i] = 0
+			}
+		}
+	}
+	for _, f := range x.found {
+		if !slices.Contains(bins, f.p.Bin) {
+			bins = append(bins, f.p.Bin)
+		}
+	}
+	take(x.found)
+	for range mostVaried {
+		bins = slices.DeleteFunc(bins, func(b int32) bool {
+			n := len(x.found)
+			if n >= x.most() && !x.few() {
+				return true
+			}
+			kn := x.pr.knapsackOf(int(b))
+			v := x.pr.values(kn.b, left)
+			x.pr.relax(kn, v)
+			x.pr.fill(kn, v, 0, 0, searchLimit{})
+			x.find(kn, b, x.pr.search.tops[0].counts)
+			take(x.found[n:])
+			return len(x.found) == n
+		})
+	}
+}
+
+// find keeps a filling by index in rows, if it improves the programme.
+func (x *Columns) find(kn *knapsack, b int32, top []int32) {
+	gain, cost := -x.toll(b, x.limitDuals), kn.b.Price
+	n := 0
+	for k, q := range top {
+		if q > 0 {
+			n++
+			i := kn.b.Rows[k]
+			gain += float64(float64(q) * x.Duals[i])
+			if kn.b.Penalties != nil {
+				cost += kn.b.Penalties[i] * int64(q)
+			}
+		}
+	}
+	gain = (gain - float64(cost)) / max(1, float64(cost))
+	if gain <= 1e-6 || n == 0 {
+		return
+	}
+	rows, cnt := x.slab.Take(n), x.slab.Take(n)
+	n = 0
+	for k, q := range top {
+		if q > 0 {
+			rows[n], cnt[n] = kn.b.Rows[k], q
+			n++
+		}
+	}
+	x.found = append(x.found, found{gain: gain, p: compact.Filling{Bin: b, Copies: 1, Rows: rows, Counts: cnt, Cost: cost}})
+}

@@ -1,0 +1,141 @@
+package pricing
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/bits"
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+)
+
+// TestATableKnowsTheBestFilling compares the table of small bins, of pods without end, with all fillings that there are.
+func TestATableKnowsTheBestFilling(t *testing.T) {
+	whole := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		p := drawn(r)
+		for i := range p.Items {
+			p.Items[i].Count = 1000
+			for k := range p.Items[i].Request {
+				p.Items[i].Request[k] += 20
+			}
+		}
+		p.Rules = nil
+		c := compact.Compile(p)
+		c.ListRows()
+		pr := newPricer(c)
+		for b := range c.Bins {
+			kn := pr.knapsackOf(b)
+			v := pr.value[:len(kn.b.Rows)]
+			for x := range v {
+				v[x] = math.Round(100 * r.Float64())
+			}
+			pr.relax(kn, v)
+			upper, ok := pr.solveTable(kn, v)
+			if !ok {
+				t.Fatalf("seed %d: a table of %v is too large", seed, kn.b.Free)
+			}
+			if most := mostWorth(pr, kn, v, 0); math.Abs(upper-most) > 1e-6 {
+				t.Fatalf("seed %d: the best filling is worth %g, the table says %g", seed, most, upper)
+			}
+			if math.Abs(worthOf(v, pr.table.counts)-upper) < 1e-6 {
+				whole++
+			}
+			pr.open.Open(kn.b)
+			for x, q := range pr.table.counts {
+				if pr.open.Capacity(kn.b.Rows[x], q) < q {
+					t.Fatalf("seed %d: the filling has %d pods of row %d, which do not fit", seed, q, x)
+				}
+				pr.open.Put(kn.b.Rows[x], q)
+			}
+		}
+	}
+	if whole < 300 {
+		t.Errorf("the filling was read out of %d tables only", whole)
+	}
+}
+
+// manyRows is a problem of so many rows, and of bins of twenty sizes.
+func manyRows(rows int) *Columns {
+	r := rand.New(rand.NewPCG(uint64(rows), 4))
+	p := &problem.Problem{}
+	takes := bits.New(rows)
+	for i := range rows {
+		takes.Add(i)
+		p.Items = append(p.Items, problem.Item{Count: 20, Request: []int64{100 + r.Int64N(900), 100 + r.Int64N(900)}})
+	}
+	for size := int64(1); size <= 20; size++ {
+		p.Bins = append(p.Bins, problem.Bin{Price: 1000*size - 5*size*size, Free: []int64{1500 * size, 1600 * size}, Takes: takes, Most: -1})
+	}
+	c := compact.Compile(p)
+	x := NewColumns(c, &compact.Slab{})
+	x.Program.WorkLimit, x.Program.Stop = math.MaxInt64, func() bool { return false }
+	x.Begin(compact.NewPlan(c), nil)
+	return x
+}
+
+// TestOfManyRowsNotAllBinsArePricedEachTime counts the rounds that prove nothing, and what is found in them.
+func TestOfManyRowsNotAllBinsArePricedEachTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows  int
+		slack float64
+		again bool
+	}{
+		"many rows":                {60, 0, true},
+		"few rows":                 {fewRows, 0, false},
+		"many rows, for the bound": {60, 0.001, false},
+	} {
+		x := manyRows(test.rows)
+		copy(x.trialDuals, x.Duals)
+		g := Effort{Limit: math.MaxInt64, Stop: x.Program.Stop, Slack: test.slack}
+		inARow, again := 0, 0
+		for range 20 {
+			bound, _ := x.price(g)
+			if bound > 0 {
+				inARow = 0
+				continue
+			}
+			inARow++
+			again++
+			for _, f := range x.found {
+				if !slices.Contains(x.had, f.p.Bin) {
+					t.Errorf("%s: bin %d was priced, which had no filling before", name, f.p.Bin)
+				}
+			}
+			if inARow > mostAgain {
+				t.Fatalf("%s: %d rounds in a row prove nothing", name, inARow)
+			}
+		}
+		if again > 0 != test.again {
+			t.Errorf("%s: %d of 20 rounds prove nothing", name, again)
+		}
+	}
+}
+
+// TestFillingsAreVaried asks that those that are looked for beside the first have none of the rows that there are already.
+func TestFillingsAreVaried(t *testing.T) {
+	x := manyRows(30)
+	copy(x.trialDuals, x.Duals)
+	clear(x.priced)
+	for b := range x.c.Bins {
+		x.relaxBin(int32(b), Effort{})
+	}
+	slices.SortFunc(x.found, func(a, b found) int { return int(a.p.Bin - b.p.Bin) })
+	x.found = x.found[:1]
+	x.vary()
+	if len(x.found) < 3 {
+		t.Fatalf("%d fillings", len(x.found))
+	}
+	in := make(map[int32]bool)
+	for _, f := range x.found {
+		for _, i := range f.p.Rows {
+			if in[i] {
+				t.Errorf("row %d is in two fillings of %v", i, x.found)
+			}
+			in[i] = true
+		}
+	}
+}
