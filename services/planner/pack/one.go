@@ -5,7 +5,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
-	"github.com/kerf-dev/kerf/services/planner/pack/segments"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -107,8 +106,8 @@ func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []
 
 // BuyFrom is Buy from one pool.
 func (s *Scheduler) BuyFrom(pool *view.Pool, items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	all := s.segments
-	s.onlyPool, s.segments = pool, segments.New(s.market, s.v, s.tally, pool) // what segments sell is of that pool
-	defer func() { s.onlyPool, s.segments = nil, all }()
+	all, known := s.segments, s.newNodes
+	s.onlyPool, s.segments, s.newNodes = pool, all.From(pool), make(map[newNodeKey][]newNode) // what segments sell is of that pool
+	defer func() { s.onlyPool, s.segments, s.newNodes = nil, all, known }()
 	return s.Buy(items, lim)
 }

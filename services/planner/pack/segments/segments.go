@@ -21,13 +21,23 @@ type Segments struct {
 	// only is the pool to buy from; nil for all.
 	only *view.Pool
 	made map[string]*Partition
+	// from are those of what is sold of one pool, as far as they were asked for.
+	from map[*view.Pool]*Segments
 	// count is how many segments were made.
 	count int
 }
 
 // New is the segments of the hosts of a view, and of what a market sells of one pool, or of all where that is nil.
 func New(m *market.Market, v *view.View, tally *topology.Tally, only *view.Pool) *Segments {
-	return &Segments{market: m, v: v, tally: tally, only: only, made: make(map[string]*Partition)}
+	return &Segments{market: m, v: v, tally: tally, only: only, made: make(map[string]*Partition), from: make(map[*view.Pool]*Segments)}
+}
+
+// From are the segments of the same hosts, and of what is sold of one pool.
+func (s *Segments) From(pool *view.Pool) *Segments {
+	if s.from[pool] == nil {
+		s.from[pool] = New(s.market, s.v, s.tally, pool)
+	}
+	return s.from[pool]
 }
 
 // Partition splits hosts and options into the segments of some labels. It does not change.
