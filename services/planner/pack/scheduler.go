@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/pack/queue"
 	"github.com/kerf-dev/kerf/services/planner/pack/segments"
+	"github.com/kerf-dev/kerf/services/planner/pack/settled"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -148,15 +149,12 @@ func (s *Scheduler) Return(a Assignment) bool {
 	return ok
 }
 
-// StillAllowed says whether a pod that was assigned could be assigned there still, after what changed since.
-func (s *Scheduler) StillAllowed(a Assignment) bool {
-	c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
-	if site == nil {
-		return true
-	}
-	defer s.tally.Revert(s.tally.Mark())
-	s.tally.Add(c, site, -1)
-	return s.tally.Allows(c, site)
+// Tally is what counts the pods.
+func (s *Scheduler) Tally() *topology.Tally { return s.tally }
+
+// PlacedAs is a pod that was assigned, for pod rules; its site is nil on a claim whose pods no rule counts.
+func PlacedAs(s *Scheduler, a Assignment) settled.Placed {
+	return settled.Placed{Class: s.v.Pods[a.Pod].Class, Site: s.siteOf(a)}
 }
 
 // siteOf is the site of an assignment for pod rules; nil for a claim whose pods no rule counts.

@@ -63,8 +63,8 @@ func (a *attempt) stays(x Assignment) bool {
 // placedByRules are the pods that were placed by pod rules, in their order.
 func placedByRules(a *attempt) (out []settled.Placed) {
 	for _, x := range a.assignments {
-		if c := a.s.v.Pods[x.Pod].Class; a.hasPodRules(c) {
-			out = append(out, settled.Placed{Class: c, Site: a.s.siteOf(x)})
+		if a.hasPodRules(a.s.v.Pods[x.Pod].Class) {
+			out = append(out, PlacedAs(a.s, x))
 		}
 	}
 	return out

@@ -78,9 +78,7 @@ const (
 // NewTally counts the pods that are bound to the hosts of a view, those in skip (indexes into World.Pods) aside: pods that
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
 func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
-	t := &Tally{
-		nodes: newNodeForms(r), outcomes: make(map[outcomesKey][]int32),
-	}
+	t := &Tally{nodes: newNodeForms(r), outcomes: make(map[outcomesKey][]int32)}
 	t.domains = &domainCounts{
 		nodes: t.nodes, counts: make([]count, len(r.Counters)), regions: make([]region, len(r.Universes)),
 		now: epochs{1, 1}, last: epochs{1, 1},

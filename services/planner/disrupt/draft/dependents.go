@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/pack/settled"
 )
 
 // dependents are the places that this plan has found for pods that rely on others to be where they are, by the counts that
@@ -54,25 +54,21 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 // takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep none from its turn. No pod was
 // placed as if a static pool's replacement could be bought, so that all are asked about one.
 func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
-	touched := dr.replacesStatic(more)
 	for _, n := range dr.countsOf(more) {
 		for _, a := range dr.dependents[n] {
-			touched = true
-			if !dr.Scheduler.StillAllowed(a) {
+			if !settled.StillAllowed(dr.Scheduler.Tally(), pack.PlacedAs(dr.Scheduler, a)) {
 				return dr.relied(a, "relies on its pods to be where they are")
 			}
 		}
 	}
-	if !touched {
-		return model.Reason{}
-	}
+	back := newComeback(dr, more)
 	if slices.ContainsFunc(more, func(d Decision) bool { return len(d.Replacements) > 0 }) {
-		if i := dr.firstRefused(more); i >= 0 {
-			return dr.relied(dr.placed[i], "may not be bound there beside what would take its place")
+		if a, some := back.firstRefused(); some {
+			return dr.relied(a, "may not be bound there beside what would take its place")
 		}
 	}
-	if stuck := dr.neverBack(more); len(stuck) > 0 {
-		return dr.relied(stuck[0], "relies on its pods to be where they are")
+	if a, some := back.stuck(); some {
+		return dr.relied(a, "relies on its pods to be where they are")
 	}
 	return model.Reason{}
 }
@@ -113,53 +109,4 @@ func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
 	}
 	slices.Sort(changed)
 	return slices.Compact(changed)
-}
-
-// firstRefused is the first of the placed pods that could not be bound in its turn, while the nodes that some more decisions, and
-// those before, take away still are there with all that they have; -1 where all could.
-func (dr *Draft) firstRefused(more []Decision) int {
-	mark := dr.Scheduler.Mark()
-	defer dr.Scheduler.Revert(mark)
-	for i, d := range slices.Concat(dr.Decisions, more) {
-		for _, a := range assignmentsOf(&d) {
-			if _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); !virtual {
-				dr.Scheduler.Uncount(a)
-			}
-		}
-		for _, h := range d.Hosts {
-			pack.Refill(dr.Scheduler, h, dr.Moving[h])
-			if i < len(dr.Decisions) && !d.Reason.ByChoice() {
-				pack.Reopen(dr.Scheduler, h)
-			}
-		}
-	}
-	return dr.Scheduler.FirstRefused(dr.placed)
-}
-
-// neverBack lets the pods of all nodes that go, those of some more decisions included, come back once all have left and the nodes
-// are gone, each time the first that may. It returns those that never may: another order might have a place for each, but no
-// controller keeps them in one.
-func (dr *Draft) neverBack(more []Decision) (stuck []pack.Assignment) {
-	mark := dr.Scheduler.Mark()
-	defer dr.Scheduler.Revert(mark)
-	for i, d := range slices.Concat(dr.Decisions, more) {
-		for _, h := range d.Hosts {
-			if i >= len(dr.Decisions) || d.Reason.ByChoice() { // the others are closed already
-				dr.Scheduler.Close(h)
-			}
-		}
-		for _, a := range assignmentsOf(&d) {
-			if _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); !virtual && dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class) {
-				dr.Scheduler.Uncount(a)
-				stuck = append(stuck, a)
-			}
-		}
-	}
-	for {
-		next := slices.IndexFunc(stuck, dr.Scheduler.Return)
-		if next < 0 {
-			return stuck
-		}
-		stuck = slices.Delete(stuck, next, next+1)
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -98,6 +99,8 @@ type Draft struct {
 	ending, running []int
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
+	// circles are those of the classes, see podrules.Circles.
+	circles []int32
 	// placed are the Assignments in their order, without the pods of buffers.
 	placed []pack.Assignment
 
@@ -152,6 +155,7 @@ func New(in Params) *Draft {
 			dr.starting[h.Pool.Index]++
 		}
 	}
+	dr.circles = podrules.Circles(dr.Scheduler.Rules())
 	dr.noteDependents(in.Assignments)
 	dr.placed = slices.DeleteFunc(slices.Clone(in.Assignments), func(a pack.Assignment) bool {
 		_, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID)

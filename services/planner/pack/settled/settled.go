@@ -5,6 +5,8 @@
 package settled
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
@@ -21,6 +23,31 @@ type Placed struct {
 // its class.
 func Allows(t *topology.Tally, p Placed, open func(*view.Class) []*topology.Site) bool {
 	return t.AllowsEither(p.Class, p.Site, podrules.AnyKey) || topology.AllowsInEach(t, p.Class, p.Site, podrules.AnyKey, open(p.Class))
+}
+
+// StillAllowed says whether a pod that was placed could be placed there still, after what changed since.
+func StillAllowed(t *topology.Tally, p Placed) bool {
+	if p.Site == nil {
+		return true
+	}
+	defer t.Revert(t.Mark())
+	t.Add(p.Class, p.Site, -1)
+	return t.Allows(p.Class, p.Site)
+}
+
+// Likeness is the same for placed pods of which pod rules allow one more exactly if they allow one more of any other.
+type Likeness struct {
+	class      int
+	form, host int32
+}
+
+// LikenessOf is that of a pod.
+func LikenessOf(t *topology.Tally, p Placed) Likeness {
+	form, host, decided := topology.Like(t, p.Site)
+	if decided && !slices.Contains(t.Rules().Classes[p.Class.Index].Keys, podrules.Hostname) {
+		host = podrules.None
+	}
+	return Likeness{p.Class.Index, form, host}
 }
 
 // AllowBeside says whether pods, in the order in which they get their places, may all be where they are if there were a node at a place, too.

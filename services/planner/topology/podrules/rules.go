@@ -88,8 +88,13 @@ func HasNoPodRules(w *view.World, c *view.Class) bool {
 // Tied but not Checked is only counted by others: it may go to any site that is decided, and does well to go before those
 // that count it.
 func (r *Rules) CanRefuse(c *view.Class) bool {
+	return HasRequired(r, c) || len(r.Kinds[r.KindOf[c.Index]].RepelledBy) > 0
+}
+
+// HasRequired says whether a class has required rules of its own.
+func HasRequired(r *Rules, c *view.Class) bool {
 	x := &r.Classes[c.Index]
-	return len(x.Spread)+len(x.Affinity)+len(x.Anti)+len(r.Kinds[r.KindOf[c.Index]].RepelledBy) > 0
+	return len(x.Spread)+len(x.Affinity)+len(x.Anti) > 0
 }
 
 // Soft says whether a class has preferred pod affinity, preferred anti-affinity or soft spread, its own or by default.

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
@@ -13,8 +15,7 @@ import (
 // placed, the candidates' nodes are empty, and the displaced pods come back in some order: the plan names none, so that
 // each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
 //
-// Which order there is, is a matter of trying: first those that have pod rules; and where some never may, these before all others
-// the next time, and the first of the others after all. A pod that gets a place later only, as its node goes at once, is nowhere.
+// In which orders they are tried, rules.ComeBack says. A pod that gets a place later only, as its node goes at once, is nowhere.
 func (c *Check) Displaced() {
 	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID)}
 	if d.find(); len(d.groups) == 0 {
@@ -43,29 +44,66 @@ func (c *Check) Displaced() {
 	}
 }
 
-// mostTurns is in how many orders displaced pods are tried.
-const mostTurns = 8
-
-// comeBack binds the displaced pods, and returns those that never may be where they go.
+// comeBack binds the displaced pods, and returns those that never may be where they go, and what is there in the first order then.
 func (d *displaced) comeBack() (now *filters, stuck []*group) {
-	order := d.rulesFirst()
-	for range mostTurns {
+	groups := make([]rules.Returning, len(d.groups))
+	like, first := d.likeness(), make(map[likeness]int)
+	for i, g := range d.groups {
+		l := like(g)
+		if _, known := first[l]; !known {
+			first[l] = i
+		}
+		groups[i] = rules.Returning{First: g.pods[0].ID, Pods: len(g.pods), Ruled: d.ruled(g), Like: first[l]}
+	}
+	left := rules.ComeBack(groups, func() func(int) bool {
 		f := d.afterEviction()
-		left := f.bind(order)
-		if len(left) == 0 {
-			return f, nil
-		}
 		if now == nil {
-			now, stuck = f, left
+			now = f
 		}
-		isLeft := func(g *group) bool {
-			return slices.ContainsFunc(left, func(x *group) bool { return x.class == g.class && x.to == g.to })
+		came := make([]int, len(groups))
+		return func(i int) bool {
+			g := d.groups[i]
+			ok := f.refuses(g.class, g.to) == ""
+			if ok {
+				f.put(g.pods[came[i]], g.to)
+				came[i]++
+			}
+			return ok
 		}
-		order = firstThose(order, isLeft)
-		others := order[len(left):]
-		order = slices.Concat(order[:len(left)], others[min(1, len(others)):], others[:min(1, len(others))])
+	})
+	for i, n := range left {
+		if g := d.groups[i]; n > 0 {
+			stuck = append(stuck, &group{g.class, g.to, g.pods[len(g.pods)-n:]})
+		}
 	}
 	return now, stuck
+}
+
+// likeness is the same for groups whose pods nothing tells apart, nor what places they come back to, as far as their rules go.
+type likeness struct {
+	class *model.PodClass
+	kind  *kind
+	// alone is the place where it matters which of its kind it is: by its hostname, or because it is not decided what it becomes.
+	alone *Place
+}
+
+func (d *displaced) likeness() func(*group) likeness {
+	keys := make(map[*model.PodClass][]string)
+	return func(g *group) likeness {
+		own, known := keys[g.class]
+		if !known {
+			own = d.c.keys(g.class)
+			keys[g.class] = own
+		}
+		matters := func(key string) bool {
+			_, decided := g.to.domain(labels.Normal(key)).decided()
+			return !decided || labels.Normal(key) == labels.Hostname
+		}
+		if slices.ContainsFunc(own, matters) {
+			return likeness{class: g.class, alone: g.to}
+		}
+		return likeness{class: g.class, kind: g.to.kind}
+	}
 }
 
 // displaced is which pods come back where.
@@ -141,44 +179,8 @@ func (d *displaced) afterEviction() *filters {
 	})
 }
 
-// rulesFirst has those first that have pod rules: the others may come at any time.
-func (d *displaced) rulesFirst() []*group {
-	hasRules := func(g *group) bool {
-		spread := len(facts.HardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
-		return spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0
-	}
-	return firstThose(d.groups, hasRules)
-}
-
-// firstThose has some groups before all others.
-func firstThose(groups []*group, first func(*group) bool) (out []*group) {
-	for _, want := range []bool{true, false} {
-		for _, g := range groups {
-			if first(g) == want {
-				out = append(out, g)
-			}
-		}
-	}
-	return out
-}
-
-// bind binds pods one after the other, each time the first that may be, and returns those that never may.
-func (f *filters) bind(groups []*group) (stuck []*group) {
-	for _, g := range groups {
-		rest := *g
-		stuck = append(stuck, &rest)
-	}
-	for i := 0; i < len(stuck); {
-		g := stuck[i]
-		if f.refuses(g.class, g.to) != "" {
-			i++
-			continue
-		}
-		f.put(g.pods[0], g.to)
-		if g.pods = g.pods[1:]; len(g.pods) == 0 {
-			stuck = slices.Delete(stuck, i, i+1)
-		}
-		i = 0
-	}
-	return stuck
+// ruled says whether pods have pod rules: the others may come at any time.
+func (d *displaced) ruled(g *group) bool {
+	spread := len(facts.HardSpreads(g.class, d.c.f.Input.Policy.DefaultSpread)) > 0
+	return spread || len(facts.Required(g.class.PodAffinity)) > 0 || len(facts.Required(g.class.PodAntiAffinity)) > 0
 }
