@@ -42,7 +42,7 @@ func paceGC(ctx context.Context) {
 	tellCollected(collected)
 	look := time.NewTicker(garbageLook)
 	defer look.Stop()
-	percent, before, rested := 0, uint64(0), uint64(0)
+	percent, r := 0, rest{}
 	for {
 		metrics.Read(figures)
 		if want := garbagePercent(figures[0].Value.Uint64()); want != percent { // setting it stops the world
@@ -58,17 +58,49 @@ func paceGC(ctx context.Context) {
 		case <-look.C:
 		}
 		metrics.Read(figures)
-		live, allocated, objects, free := figures[0].Value.Uint64(), figures[1].Value.Uint64(), figures[2].Value.Uint64(), figures[3].Value.Uint64()
-		started := rested == 0 && allocated > garbageLeft
-		if allocated-before < garbageRest && (started || objects+free > live+garbageLeft) {
-			if started {
-				runtime.GC() // what pools hold outlives one collection: the buffers of a catalogue that was sent are megabytes
-			}
+		switch r.look(figures[0].Value.Uint64(), figures[1].Value.Uint64(), figures[2].Value.Uint64()+figures[3].Value.Uint64()) {
+		case collectNothing:
+		case collectTwice:
+			runtime.GC()
 			debug.FreeOSMemory() // it collects, too
-			rested = allocated
+		case collectOnce:
+			debug.FreeOSMemory()
 		}
-		before = allocated
 	}
+}
+
+// rest is what was seen of a service at the last look.
+type rest struct {
+	// allocated is how much it had allocated since it started; rested says that it has rested before.
+	allocated uint64
+	rested    bool
+}
+
+// collection is what is to be done at a look.
+type collection int
+
+const (
+	collectNothing collection = iota
+	collectOnce
+	// collectTwice is for the end of the start: what pools hold outlives one collection, and the buffers of a catalogue that was sent are megabytes.
+	collectTwice
+)
+
+// look says what to collect where so many bytes are live, were allocated since the start, and are held, with garbage and what is free.
+func (r *rest) look(live, allocated, held uint64) collection {
+	rests := allocated-r.allocated < garbageRest
+	r.allocated = allocated
+	switch {
+	case !rests:
+		return collectNothing
+	case !r.rested && allocated > garbageLeft:
+		r.rested = true
+		return collectTwice
+	case held > live+garbageLeft:
+		r.rested = true
+		return collectOnce
+	}
+	return collectNothing
 }
 
 // tellCollected sends on c once, after the next collection: it makes garbage whose end is told.

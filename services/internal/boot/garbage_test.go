@@ -16,3 +16,42 @@ func TestHowMuchGarbageThereMayBe(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsCollectedAtRest(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	type look struct {
+		live, allocated, held uint64
+		want                  collection
+	}
+	for name, looks := range map[string][]look{
+		"twice once it has started, and then nothing": {
+			{10 * mib, 30 * mib, 40 * mib, collectNothing}, {10 * mib, 30 * mib, 40 * mib, collectTwice}, {10 * mib, 30 * mib, 12 * mib, collectNothing},
+		},
+		"nothing of a start that allocated little": {
+			{1 * mib, 2 * mib, 3 * mib, collectNothing}, {1 * mib, 2 * mib, 3 * mib, collectNothing},
+		},
+		"once after work that leaves much": {
+			{10 * mib, 30 * mib, 20 * mib, collectNothing},
+			{10 * mib, 30 * mib, 20 * mib, collectTwice},
+			{10 * mib, 60 * mib, 40 * mib, collectNothing},
+			{10 * mib, 60 * mib, 40 * mib, collectOnce},
+		},
+		"nothing after work that leaves little": {
+			{10 * mib, 30 * mib, 20 * mib, collectNothing},
+			{10 * mib, 30 * mib, 20 * mib, collectTwice},
+			{10 * mib, 37 * mib, 17 * mib, collectNothing},
+			{10 * mib, 37 * mib, 17 * mib, collectNothing},
+		},
+		"nothing while it works": {
+			{10 * mib, 30 * mib, 90 * mib, collectNothing}, {10 * mib, 32 * mib, 90 * mib, collectNothing},
+		},
+	} {
+		var r rest
+		for n, l := range looks {
+			if got := r.look(l.live, l.allocated, l.held); got != l.want {
+				t.Errorf("%s: look %d says %d, want %d", name, n, got, l.want)
+			}
+		}
+	}
+}
