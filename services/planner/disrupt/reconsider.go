@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -17,6 +18,7 @@ import (
 //   - the drift of a pool is no longer paused after a failed replacement;
 //   - a claim expires, or is about to;
 //   - a node has been quiet for as long as its pool's consolidateAfter asks for;
+//   - pods that are being deleted on a node no longer count as ending;
 //   - an unhealthy condition has lasted for as long as the repair policy waits;
 //   - a claim is old enough for its instance type to be missed;
 //   - pods that were moved have rested, a rollout counts as over, or the protection of a pod ends.
@@ -57,9 +59,18 @@ func nodesChange(v *view.View) (first time.Time) {
 		if !h.Claim.InitializeTime.IsZero() {
 			_, quiet = rules.ConsolidateAfter(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, v.Now)
 		}
-		first = rules.Earliest(first, healthy, quiet)
+		first = rules.Earliest(first, healthy, quiet, ended(v, h))
 	}
 	return first
+}
+
+// ended is when pods that are being deleted on a host no longer count as ending; zero where none counts.
+func ended(v *view.View, h *view.Host) time.Time {
+	until := draft.EndingUntil(h)
+	if v.Now.Before(until) && slices.ContainsFunc(h.Pods, func(p int) bool { return v.Pods[p].Terminating }) {
+		return until
+	}
+	return time.Time{}
 }
 
 func podsChange(v *view.View, h *churn.History) time.Time {

@@ -135,6 +135,16 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 			p.pool().NodeClass, p.claim().NodeClass, p.claim().InstanceType, p.claim().CreateTime = "al2023", "al2023", "m1.large", minute(-45)
 		}, 15},
 
+		"pods that end": {func(p *past) {
+			p.Snapshot.PodClasses = []model.PodClass{{ID: "old", Namespace: "d"}}
+			p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
+			p.Snapshot.Nodes[0].LastPodEventTime = minute(-0.5)
+		}, 1.5},
+		"pods that should have ended": {func(p *past) {
+			p.Snapshot.PodClasses = []model.PodClass{{ID: "old", Namespace: "d"}}
+			p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
+		}, 0},
+
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},
 		"a buffer that is to come": {func(p *past) { p.buffer(4, 8) }, 4},
 		"a buffer that is to go":   {func(p *past) { p.buffer(-4, 8) }, 8},

@@ -178,6 +178,7 @@ func countEnding(v *view.View) (ending, running []int) {
 		for _, p := range h.Pods {
 			switch pod := &v.Pods[p]; {
 			case pod.Class.Daemon || pod.Class.Mirror:
+			case pod.Terminating && !v.Now.Before(EndingUntil(h)):
 			case pod.Terminating:
 				ending[h.Pool.Index]++
 			default:
@@ -188,7 +189,19 @@ func countEnding(v *view.View) (ending, running []int) {
 	return ending, running
 }
 
-// Ending is how many pods of a pool are being deleted, on nodes that stay, and how many others run there.
+// endingFor is how long pods that end count as ending once the last pod has come or gone on their node. Most pods have half a minute for it; what takes
+// longer, as it may for good where a kubelet is dead or a finalizer stays, is not waited for.
+const endingFor = 2 * time.Minute
+
+// EndingUntil is up to when pods that are being deleted on a host count as ending.
+func EndingUntil(h *view.Host) time.Time {
+	if h.Node == nil {
+		return time.Time{}
+	}
+	return h.Node.LastPodEventTime.Add(endingFor)
+}
+
+// Ending is how many pods of a pool have lately begun to be deleted, on nodes that stay, and how many others run there.
 func (dr *Draft) Ending(p *view.Pool) (ending, running int) {
 	return dr.ending[p.Index], dr.running[p.Index]
 }

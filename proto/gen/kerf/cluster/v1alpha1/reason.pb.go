@@ -144,7 +144,7 @@ const (
 	ReasonCode_REASON_CODE_POOL_GROWING ReasonCode = 94
 	// The cluster is shifted away from the node's zone, and its nodes are left alone.
 	ReasonCode_REASON_CODE_ZONE_SHIFTED ReasonCode = 95
-	// Many pods of the pool are ending, and what is needed is not known before they have.
+	// Many pods of the pool have lately begun to end, and what is needed is not known before they have.
 	ReasonCode_REASON_CODE_POOL_SHRINKING ReasonCode = 96
 	// The plan was made on an inventory that is too old to be checked.
 	ReasonCode_REASON_CODE_STALE ReasonCode = 100
