@@ -182,8 +182,12 @@ func (g *grower) withChoices(b *purchase.NewClaim, suits func(choices []*market.
 			return nil
 		}
 		options, ok := g.a.s.market.Choices(b.Base, items, g.a.s.limits, may)
-		if ok && suits(withBase(options, b.Base)) {
-			return &growth{claim: b, into: b.Base, items: items, options: options}
+		into := b.Base
+		if ok && !into.Fits(g.a.s.market.Combine(items)) {
+			into = options[0] // else other pods would be told that the claim may still become what it was packed for
+		}
+		if ok && suits(withBase(options, into)) {
+			return &growth{claim: b, into: into, items: items, options: options}
 		}
 	}
 	return nil
