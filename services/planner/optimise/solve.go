@@ -277,9 +277,9 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 	}
 }
 
-// enough says that the best plan is as good as asked for.
+// enough says that the best plan is as good as asked for: near enough to its bound, or to the programme, less what that is likely to end above its bound.
 func (s *solver) enough() bool {
-	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), s.lp)*(1+s.gap)
+	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), s.lp*(1-s.gap/proofShare))*(1+s.gap)
 }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }
@@ -292,6 +292,8 @@ const (
 	maxRows = 256
 	// lpShare is how much nearer than the plan the programme must come to its bound: what is between them is lost to both.
 	lpShare = 3
+	// proofShare is what part of the gap is left for what is between the programme and its bound in the end, 1 of so many.
+	proofShare = 8
 	// leastRounds is how many rounds of column generation there must be work for: its bound starts low, and beats that of
 	// resources late.
 	leastRounds = 8

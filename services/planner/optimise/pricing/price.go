@@ -119,12 +119,13 @@ func (x *Columns) relaxBin(b int32, g Effort) {
 	}
 }
 
-// enough is what a filling must be worth more than to be looked for.
+// enough is what a filling must be worth more than to be looked for: what the bin costs, and a little more where columns are not wanted. Of few rows
+// they are looked for that are worth less, too: those improve the programme now and then, whose duals are not those that fillings are priced with.
 func (x *Columns) enough(price float64, g Effort) float64 {
-	if g.Slack > 0 {
-		return price * (1 + g.Slack)
+	if g.Slack == 0 && x.few() {
+		return 0
 	}
-	return 0
+	return price * (1 + g.Slack)
 }
 
 // learn takes over what the search for a bin's fillings has come to: none is worth more than most.

@@ -58,8 +58,8 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 	}
 }
 
-// manyRows is a problem of so many rows, and of bins of twenty sizes.
-func manyRows(rows int) *Columns {
+// manyRows is a problem of so many rows, and of bins of twenty sizes, which cost so much less for their size the larger they are.
+func manyRows(rows int, less int64) *Columns {
 	r := rand.New(rand.NewPCG(uint64(rows), 4))
 	p := &problem.Problem{}
 	takes := bits.New(rows)
@@ -68,7 +68,7 @@ func manyRows(rows int) *Columns {
 		p.Items = append(p.Items, problem.Item{Count: 20, Request: []int64{100 + r.Int64N(900), 100 + r.Int64N(900)}})
 	}
 	for size := int64(1); size <= 20; size++ {
-		p.Bins = append(p.Bins, problem.Bin{Price: 1000*size - 5*size*size, Free: []int64{1500 * size, 1600 * size}, Takes: takes, Most: -1})
+		p.Bins = append(p.Bins, problem.Bin{Price: 1000*size - less*size*size, Free: []int64{1500 * size, 1600 * size}, Takes: takes, Most: -1})
 	}
 	c := compact.Compile(p)
 	x := NewColumns(c, &compact.Slab{})
@@ -88,7 +88,7 @@ func TestOfManyRowsNotAllBinsArePricedEachTime(t *testing.T) {
 		"few rows":                 {fewRows, 0, false},
 		"many rows, for the bound": {60, 0.001, false},
 	} {
-		x := manyRows(test.rows)
+		x := manyRows(test.rows, 5)
 		copy(x.trialDuals, x.Duals)
 		g := Effort{Limit: math.MaxInt64, Stop: x.Program.Stop, Slack: test.slack}
 		inARow, again := 0, 0
@@ -115,9 +115,41 @@ func TestOfManyRowsNotAllBinsArePricedEachTime(t *testing.T) {
 	}
 }
 
+// TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor counts the bins of which thirty relaxations prove that none of their fillings is worth what the
+// bin costs: more than where all fillings are looked for that are worth more than those at hand.
+func TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor(t *testing.T) {
+	x := manyRows(fewRows+1, 0)
+	g := Effort{Limit: math.MaxInt64, Stop: x.Program.Stop, Depth: 1}
+	x.Generate(g)
+	proven, other := 0, 0
+	for scale := 0.998; scale <= 1; scale += 0.00005 {
+		for i, v := range x.Duals {
+			x.trialDuals[i] = v * scale
+		}
+		clear(x.priced)
+		for b := range x.c.Bins {
+			x.relaxBin(int32(b), g)
+			p, price := &x.priced[b], float64(x.c.Bins[b].Price)
+			if p.known || p.upper <= price {
+				continue
+			}
+			kn := x.pr.knapsackOf(b)
+			if x.pr.fill(kn, x.pr.values(kn.b, x.trialDuals), p.upper, 0, searchLimit{x.nodes(), math.MaxInt64}) <= price {
+				other++
+			}
+			if x.lookAt(int32(b), g); p.upper <= price*(1+1e-6) {
+				proven++
+			}
+		}
+	}
+	if proven <= other {
+		t.Errorf("proven of %d bins, of %d where all are looked for", proven, other)
+	}
+}
+
 // TestFillingsAreVaried asks that those that are looked for beside the first have none of the rows that there are already.
 func TestFillingsAreVaried(t *testing.T) {
-	x := manyRows(30)
+	x := manyRows(30, 5)
 	copy(x.trialDuals, x.Duals)
 	clear(x.priced)
 	for b := range x.c.Bins {
