@@ -16,18 +16,16 @@ func (s *solver) offer(pl *compact.Plan) {
 	}
 }
 
-// dives rounds the programme's solution in several ways, as long as there is work for that and the best plan is not as good as asked for.
-func (s *solver) dives(x *pricing.Columns, limit int64) {
-	root := slices.Clone(x.Pool)
-	for way := range mostDives {
+// dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the best plan is not as good as
+// asked for. It returns the next way.
+func (s *solver) dives(x *pricing.Columns, root []compact.Filling, way int, limit int64) int {
+	for ; way == 0 || way < mostDives && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
 			x.Begin(s.base, root)
 		}
 		s.dive(x, limit, way)
-		if s.enough() || x.Work() >= limit {
-			return
-		}
 	}
+	return way
 }
 
 // dive rounds the programme's solution: it buys what the solution has whole copies of, or else some of what it has most

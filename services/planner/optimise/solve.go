@@ -39,6 +39,8 @@ type solver struct {
 	bound int64
 	kind  Kind
 	gap   float64
+	// closer says that the last per cent is looked for, of the plan and of its bound.
+	closer bool
 	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to the programme, nil where
 	// it was not solved.
 	worth, initial, duals []float64
@@ -49,7 +51,7 @@ type solver struct {
 }
 
 func (s *solver) run() {
-	s.gap = max(s.c.Source.GapTarget, leastGap)
+	s.gap, s.closer = max(s.c.Source.GapTarget, leastGap), !s.c.Source.Worth && !s.c.Source.Tried && settle.Suits(s.c)
 	s.best, s.base = compact.NewPlan(s.c), compact.NewPlan(s.c)
 	s.greedy = newGreedy(s.c, &s.slab)
 	if s.c.Source.Drop {
@@ -153,7 +155,7 @@ func (s *solver) improve() {
 		s.worth = x.BestDuals
 	}
 	var t *settle.Search
-	if !s.c.Source.Worth && !s.c.Source.Tried && !s.enough() && s.best.Pods == 0 && settle.Suits(s.c) {
+	if s.closer && !s.enough() && s.best.Pods == 0 {
 		t = settle.New(s.c, x.BestDuals, settle.Gap{Bound: s.bound, Cost: s.aim()})
 	}
 	if t != nil {
@@ -230,15 +232,20 @@ func (s *solver) learn(t *settle.Search) {
 
 // round makes the programme's solution a plan, and polishes it.
 func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64) {
-	if s.c.NumRows <= maxRows {
-		before := x.Work()
-		s.dives(x, budget*9/10)
-		s.work.Round = x.Work() - before
+	if s.c.NumRows > maxRows {
+		s.polish(y, budget/20)
+		return
 	}
-	s.polish(y, budget/20)
-	if s.c.NumRows <= maxRows {
+	root, way, before := slices.Clone(x.Pool), 0, x.Work()
+	for limit := budget * 9 / 10; ; limit = diveShare * budget {
+		way = s.dives(x, root, way, limit)
+		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
+		if limit > budget || !s.closer || s.enough() {
+			break
+		}
 	}
+	s.work.Round = x.Work() - before
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
@@ -277,9 +284,13 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 	}
 }
 
-// enough says that the best plan is as good as asked for: near enough to its bound, or to the programme, less what that is likely to end above its bound.
+// enough says that the best plan is as good as asked for: near enough to its bound, or to the programme, whose bound ends a little below it.
 func (s *solver) enough() bool {
-	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), s.lp*(1-s.gap/proofShare))*(1+s.gap)
+	lp := s.lp
+	if s.closer {
+		lp *= 1 - s.gap/proofShare
+	}
+	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), lp)*(1+s.gap)
 }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }
@@ -299,6 +310,8 @@ const (
 	leastRounds = 8
 	// mostDives is how often the programme's solution is rounded, each time another way.
 	mostDives = 6
+	// diveShare is how much work dives may take, in budgets, where the last per cent is looked for; 9 of 10 budgets elsewhere.
+	diveShare = 2
 	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
 	firstShare = 64
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
