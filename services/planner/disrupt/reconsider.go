@@ -1,7 +1,6 @@
 package disrupt
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -59,18 +58,9 @@ func nodesChange(v *view.View) (first time.Time) {
 		if !h.Claim.InitializeTime.IsZero() {
 			_, quiet = rules.ConsolidateAfter(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, v.Now)
 		}
-		first = rules.Earliest(first, healthy, quiet, ended(v, h))
+		first = rules.Earliest(first, healthy, quiet, draft.EndingUntil(v, h))
 	}
 	return first
-}
-
-// ended is when pods that are being deleted on a host no longer count as ending; zero where none counts.
-func ended(v *view.View, h *view.Host) time.Time {
-	until := draft.EndingUntil(h)
-	if v.Now.Before(until) && slices.ContainsFunc(h.Pods, func(p int) bool { return v.Pods[p].Terminating }) {
-		return until
-	}
-	return time.Time{}
 }
 
 func podsChange(v *view.View, h *churn.History) time.Time {

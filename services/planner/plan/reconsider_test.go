@@ -135,15 +135,9 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 			p.pool().NodeClass, p.claim().NodeClass, p.claim().InstanceType, p.claim().CreateTime = "al2023", "al2023", "m1.large", minute(-45)
 		}, 15},
 
-		"pods that end": {func(p *past) {
-			p.Snapshot.PodClasses = []model.PodClass{{ID: "old", Namespace: "d"}}
-			p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
-			p.Snapshot.Nodes[0].LastPodEventTime = minute(-0.5)
-		}, 1.5},
-		"pods that should have ended": {func(p *past) {
-			p.Snapshot.PodClasses = []model.PodClass{{ID: "old", Namespace: "d"}}
-			p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
-		}, 0},
+		"pods that end":                  {func(p *past) { p.ends(-0.5) }, 1.5},
+		"pods that should have ended":    {func(p *past) { p.ends(-20) }, 0},
+		"a pod of a DaemonSet that ends": {func(p *past) { p.ends(-0.5).Daemon = true }, 0},
 
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},
 		"a buffer that is to come": {func(p *past) { p.buffer(4, 8) }, 4},
@@ -182,6 +176,14 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 func (p *past) protect(until time.Time) {
 	last := &p.Snapshot.Pods[len(p.Snapshot.Pods)-1]
 	last.DoNotDisrupt, last.DoNotDisruptUntil = true, until
+}
+
+// ends adds a pod that is being deleted, to a node where the last pod came or went at a minute, and returns its class.
+func (p *past) ends(minutes float64) *model.PodClass {
+	p.Snapshot.PodClasses = []model.PodClass{{ID: "old", Namespace: "d"}}
+	p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
+	p.Snapshot.Nodes[0].LastPodEventTime = minute(minutes)
+	return &p.Snapshot.PodClasses[0]
 }
 
 func (p *past) shortage(minutes float64) {

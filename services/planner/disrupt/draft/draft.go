@@ -175,13 +175,12 @@ func countEnding(v *view.View) (ending, running []int) {
 		if h.Pool == nil || h.Claim == nil || h.Leaving {
 			continue // what is moved ends, too
 		}
+		late := EndingUntil(v, h).IsZero()
 		for _, p := range h.Pods {
 			switch pod := &v.Pods[p]; {
-			case pod.Class.Daemon || pod.Class.Mirror:
-			case pod.Terminating && !v.Now.Before(EndingUntil(h)):
-			case pod.Terminating:
+			case ends(pod) && !late:
 				ending[h.Pool.Index]++
-			default:
+			case !ends(pod) && !pod.Class.Daemon && !pod.Class.Mirror:
 				running[h.Pool.Index]++
 			}
 		}
@@ -193,12 +192,19 @@ func countEnding(v *view.View) (ending, running []int) {
 // longer, as it may for good where a kubelet is dead or a finalizer stays, is not waited for.
 const endingFor = 2 * time.Minute
 
-// EndingUntil is up to when pods that are being deleted on a host count as ending.
-func EndingUntil(h *view.Host) time.Time {
-	if h.Node == nil {
+// ends says that a pod is being deleted which makes room.
+func ends(p *view.Pod) bool { return p.Terminating && !p.Class.Daemon && !p.Class.Mirror }
+
+// EndingUntil is up to when pods that are being deleted on a host count as ending; zero where none does.
+func EndingUntil(v *view.View, h *view.Host) time.Time {
+	if h.Node == nil || !slices.ContainsFunc(h.Pods, func(p int) bool { return ends(&v.Pods[p]) }) {
 		return time.Time{}
 	}
-	return h.Node.LastPodEventTime.Add(endingFor)
+	until := h.Node.LastPodEventTime.Add(endingFor)
+	if !v.Now.Before(until) {
+		return time.Time{}
+	}
+	return until
 }
 
 // Ending is how many pods of a pool have lately begun to be deleted, on nodes that stay, and how many others run there.
