@@ -239,6 +239,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a toleration of nothing":  {onSnapshot(func(s s) { s.PodClasses[0].Tolerations[1].Exists = false }), `snapshot.pod_classes["c-1"].tolerations[1].key`, "is missing"},
 		"a port above 65535":       {onSnapshot(func(s s) { s.PodClasses[0].HostPorts[0].Port = 70000 }), `snapshot.pod_classes["c-1"].host_ports[0].port`, "not between 1 and 65535"},
 		"a protocol of its own":    {onSnapshot(func(s s) { s.PodClasses[0].HostPorts[0].Protocol = "tcp" }), `snapshot.pod_classes["c-1"].host_ports[0].protocol`, `"tcp" is not`},
+		"a request with a slash":   {onSnapshot(func(s s) { s.PodClasses[0].DeviceClaims[0].Constraints[0].Requests[0].Request = "gpu/" }), `snapshot.pod_classes["c-1"].device_claims[0].constraints[0].requests.request`, `"gpu/" has a slash`},
 		"no skew":                  {onSnapshot(func(s s) { s.PodClasses[0].TopologySpread[0].MaxSkew = 0 }), `snapshot.pod_classes["c-1"].topology_spread[0].max_skew`, "0 is below 1"},
 		"a daemon set of no class": {onSnapshot(func(s s) { s.DaemonSets[0].ClassId = "c-1" }), `snapshot.daemon_sets["kube-system/proxy"].class_id`, "no daemon mark"},
 		"a pool without policy":    {onSnapshot(func(s s) { s.NodePools[0].ConsolidationPolicy = 0 }), `snapshot.node_pools["default"].consolidation_policy`, "is unspecified"},

@@ -104,7 +104,10 @@ func writeDevice(d model.NodeDevice) *clusterpb.NodeDevice {
 // requestRefs reads names of requests as "request" or "request/option", sorted and unique.
 func (r *reader) requestRefs(field string, in []*clusterpb.DeviceRequestRef) []string {
 	return r.strings(field, write(in, func(q *clusterpb.DeviceRequestRef) string {
-		if r.required(field+".request", q.GetRequest()); q.GetOption() == "" {
+		if r.required(field+".request", q.GetRequest()); strings.Contains(q.GetRequest(), "/") {
+			r.bad(field+".request", "%q has a slash, as no request's name has; an option goes into option", q.GetRequest())
+		}
+		if q.GetOption() == "" {
 			return q.GetRequest()
 		}
 		return q.GetRequest() + "/" + q.GetOption()
