@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
 
 // Encode writes objects as YAML documents that one could apply: without status
@@ -44,15 +44,35 @@ func encode(obj runtime.Object) ([]byte, error) {
 		return nil, fmt.Errorf("from JSON: %w", err)
 	}
 	clean(tree)
-	asJSON, err = json.Marshal(tree)
-	if err != nil {
-		return nil, fmt.Errorf("to JSON: %w", err)
-	}
-	text, err := yaml.JSONToYAML(asJSON)
+	// Not by way of JSON, which is YAML but for what a key of more than 1,024 characters may look like.
+	text, err := yaml.Marshal(numbers(tree))
 	if err != nil {
 		return nil, fmt.Errorf("to YAML: %w", err)
 	}
 	return text, nil
+}
+
+// numbers makes JSON's numbers of a tree those of Go: whole ones where they are.
+func numbers(tree any) any {
+	switch v := tree.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = numbers(value)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = numbers(item)
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+		return v.String()
+	}
+	return tree
 }
 
 // lastApplied is kubectl's copy of the object that was applied.
