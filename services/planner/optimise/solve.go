@@ -238,6 +238,7 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 	}
 	root, way, before := slices.Clone(x.Pool), 0, x.Work()
 	for limit := budget * 9 / 10; ; limit = diveShare * budget {
+		x.Program.WorkLimit = max(budget, limit)
 		way = s.dives(x, root, way, limit)
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
