@@ -67,10 +67,8 @@ func numbers(tree any) any {
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
-		return v.String()
+		f, _ := v.Float64() // in range, as Go has written it
+		return f
 	}
 	return tree
 }

@@ -178,10 +178,10 @@ func countEnding(v *view.View) (ending, running []int) {
 		late := EndingUntil(v, h).IsZero()
 		for _, p := range h.Pods {
 			switch pod := &v.Pods[p]; {
+			case pod.Movable():
+				running[h.Pool.Index]++
 			case ends(pod) && !late:
 				ending[h.Pool.Index]++
-			case !ends(pod) && !pod.Class.Daemon && !pod.Class.Mirror:
-				running[h.Pool.Index]++
 			}
 		}
 	}
