@@ -11,7 +11,8 @@ import (
 // Program is the restricted linear programme: pay for fillings so that each row is covered at least as often as it has
 // pods. It is a revised simplex method with a dense inverse of the basis and sparse columns. Rows are few hundreds at
 // most and columns have a dozen entries, so an inverse that is updated in place is both the shortest and the fastest
-// way; it is computed anew when errors pile up.
+// way; it is computed anew when errors pile up. A few pivots are put off and done together: then each row of the
+// inverse is read and written once for all of them.
 type Program struct {
 	Rows int
 	RHS  []float64
@@ -25,14 +26,17 @@ type Program struct {
 	// Basis is, by place, a column, or -1-i for the surplus of row i; in says which columns are in it.
 	Basis    []int32
 	in       []bool
-	binv     []float64
 	X, Duals []float64
-
-	w      []float64
-	nz     []int32
-	cands  []int32
-	pivots int
-	Work   int64
+	// binv is the inverse as it was before the pivots that are put off. late are their places, and since then a row of the inverse is mix, by row and
+	// place, of what the rows at these places were, and for all other rows what it was itself.
+	binv, mix []float64
+	late      []int32
+	isLate    []bool
+	// lines has room for the rows at these places, w for what entering does to the basic columns.
+	lines, w []float64
+	cands    []int32
+	pivots   int
+	Work     int64
 	// WorkLimit is the work after which to end; Stop ends it too once it says so.
 	WorkLimit int64
 	Stop      func() bool
@@ -42,13 +46,17 @@ const (
 	pivotEps = 1e-9
 	// checkEvery is how many pivots an inverse is trusted for.
 	checkEvery = 50
+	// mostLate is how many places pivots are put off for.
+	mostLate = 8
 )
 
 // Reset makes it a programme of m rows without columns, in the memory that it has.
 func (s *Program) Reset(m int) {
 	s.Rows = m
 	s.RHS, s.X, s.Duals, s.w = sized(s.RHS, m), sized(s.X, m), sized(s.Duals, m), sized(s.w, m)
-	s.Basis, s.binv, s.nz = sized(s.Basis, m), sized(s.binv, m*m), sized(s.nz, m)[:0]
+	s.Basis, s.binv, s.mix, s.lines = sized(s.Basis, m), sized(s.binv, m*m), sized(s.mix, m*mostLate), sized(s.lines, (mostLate+1)*m)
+	s.isLate = sized(s.isLate, m)
+	s.forget()
 	s.start, s.row, s.val = append(s.start[:0], 0), s.row[:0], s.val[:0]
 	s.Cost, s.scale, s.in = s.Cost[:0], s.scale[:0], s.in[:0]
 	s.pivots = 0
@@ -221,6 +229,7 @@ func (s *Program) ftran(q int32) {
 		for i := range m {
 			s.w[i] = -s.binv[i*m+r]
 		}
+		s.catchUp()
 		return
 	}
 	rows, vals := s.row[s.start[q]:s.start[q+1]], s.val[s.start[q]:s.start[q+1]]
@@ -233,6 +242,27 @@ func (s *Program) ftran(q int32) {
 		s.w[i] = v
 	}
 	s.Work += int64(m * (len(rows) + 1))
+	s.catchUp()
+}
+
+// catchUp takes what entering does over to the inverse of now.
+func (s *Program) catchUp() {
+	n := len(s.late)
+	if n == 0 {
+		return
+	}
+	var was [mostLate]float64
+	for k, r := range s.late {
+		was[k] = s.w[r]
+		s.w[r] = 0
+	}
+	for i, w := range s.w {
+		for k, f := range s.mix[i*mostLate:][:n] {
+			w += float64(f * was[k])
+		}
+		s.w[i] = w
+	}
+	s.Work += int64(len(s.w) * n)
 }
 
 // leaving is the place of the basic column that first becomes 0; -1 where none does.
@@ -252,28 +282,27 @@ func (s *Program) leaving() int {
 
 // pivot exchanges the column at place r for column q, whose reduced cost is rc and whose effect is in w.
 func (s *Program) pivot(r int, q int32, rc float64) {
-	m := s.Rows
-	line := s.binv[r*m : r*m+m]
 	inv := 1 / s.w[r]
-	s.nz = s.nz[:0]
-	for j, v := range line {
-		if v != 0 {
-			line[j] = v * inv
-			s.nz = append(s.nz, int32(j))
-		}
-	}
 	t := s.X[r] * inv
-	for i := range m {
-		f := s.w[i]
+	of := s.putOff(r)
+	for k := range of {
+		of[k] *= inv
+	}
+	for i, f := range s.w {
 		if i == r || f < 1e-13 && f > -1e-13 {
 			continue
 		}
 		s.X[i] -= float64(f * t)
-		s.subtract(s.binv[i*m:i*m+m], line, f)
+		for k, v := range s.mix[i*mostLate:][:len(of)] {
+			s.mix[i*mostLate+k] = v - float64(f*of[k])
+		}
 	}
 	s.X[r] = t
-	for _, j := range s.nz {
-		s.Duals[j] += float64(rc * line[j])
+	line := s.lines[mostLate*s.Rows:]
+	clear(line)
+	s.blend(line, r)
+	for j, v := range line {
+		s.Duals[j] += float64(rc * v)
 	}
 	if old := s.Basis[r]; old >= 0 {
 		s.in[old] = false
@@ -282,24 +311,62 @@ func (s *Program) pivot(r int, q int32, rc float64) {
 	if q >= 0 {
 		s.in[q] = true
 	}
-	s.Work += int64(m * (len(s.nz) + 2))
+	s.Work += int64(2 * s.Rows * len(of))
 	s.pivots++
 	if s.pivots%checkEvery == 0 && !s.accurate() {
 		s.refactor()
 	}
 }
 
-// subtract takes f times the pivot row from another row.
-func (s *Program) subtract(row, line []float64, f float64) {
-	if 2*len(s.nz) < len(line) {
-		for _, j := range s.nz {
-			row[j] -= float64(f * line[j])
+// putOff makes a place one of those that pivots are put off for, and says what its row of the inverse is of theirs.
+func (s *Program) putOff(r int) []float64 {
+	m := s.Rows
+	if !s.isLate[r] {
+		if len(s.late) == mostLate {
+			s.settle()
 		}
-		return
+		n := len(s.late)
+		s.mix[r*mostLate+n] = 1
+		s.late, s.isLate[r] = append(s.late, int32(r)), true
+		copy(s.lines[n*m:n*m+m], s.binv[r*m:r*m+m])
 	}
-	row = row[:len(line)]
-	for j, v := range line {
-		row[j] -= float64(f * v)
+	return s.mix[r*mostLate:][:len(s.late)]
+}
+
+// settle does the pivots that were put off.
+func (s *Program) settle() {
+	m := s.Rows
+	for i := range m {
+		row := s.binv[i*m : i*m+m]
+		if s.isLate[i] {
+			clear(row)
+		}
+		s.blend(row, i)
+	}
+	s.Work += int64(m * m * len(s.late) / 2)
+	s.forget()
+}
+
+// forget takes what the inverse was as what it is.
+func (s *Program) forget() {
+	s.late = s.late[:0]
+	clear(s.isLate)
+	clear(s.mix)
+}
+
+// blend adds what place i has of the rows at the places that pivots are put off for.
+func (s *Program) blend(to []float64, i int) {
+	const together = 4
+	m := len(to)
+	for k := 0; k < mostLate; k += together {
+		f := (*[together]float64)(s.mix[i*mostLate+k:])
+		if *f == [together]float64{} {
+			continue
+		}
+		a, b, c, d := s.lines[k*m:][:m], s.lines[(k+1)*m:][:m], s.lines[(k+2)*m:][:m], s.lines[(k+3)*m:][:m]
+		for j, v := range to {
+			to[j] = v + (float64(f[0]*a[j]) + float64(f[1]*b[j])) + (float64(f[2]*c[j]) + float64(f[3]*d[j]))
+		}
 	}
 }
 
@@ -361,6 +428,7 @@ func (s *Program) refactor() {
 	}
 	s.Work += int64(m * m * m / 2)
 	s.binv = inv
+	s.forget()
 	s.refresh()
 }
 
