@@ -38,7 +38,9 @@ type Columns struct {
 	had    []int32
 	times  int
 	Rounds int
-	alpha  float64
+	// alpha is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997): now, and in the next round, unless
+	// nothing is found now.
+	alpha, nextAlpha float64
 	// depth is how often it went over to more exact pricing, which takes longer.
 	depth int
 }
@@ -238,7 +240,7 @@ type Effort struct {
 // Generate adds columns until the programme is within the gap of its bound, no better filling is found, or the work is
 // spent.
 func (x *Columns) Generate(g Effort) {
-	x.alpha, x.depth = smoothing, min(1, g.Depth)
+	x.alpha, x.nextAlpha, x.depth = smoothing, smoothing, min(1, g.Depth)
 	value, bound, since := x.Program.Value(), x.Bound, 0
 	for x.Work() < g.Limit && !g.Stop() {
 		if x.Converged(g.Gap) || g.Enough > 0 && x.Bound >= g.Enough {
@@ -271,6 +273,7 @@ func (x *Columns) round(g Effort) bool {
 		x.trialLimitDuals[k] = float64(x.alpha*x.bestLimitDuals[k]) + float64((1-x.alpha)*x.limitDuals[k])
 	}
 	lb, steepest := x.price(g)
+	x.adapt()
 	if lb > x.Bound {
 		x.Bound = lb
 		for _, i := range x.Rows {
@@ -284,15 +287,61 @@ func (x *Columns) round(g Effort) bool {
 		if x.alpha == 0 {
 			return x.deepen(g)
 		}
-		x.alpha = 0
+		x.alpha, x.nextAlpha = 0, max(0, x.nextAlpha-alphaStep)
 		return true
 	}
 	for _, f := range x.found {
 		x.add(f.p)
 	}
 	x.solve()
-	x.alpha = smoothing
+	x.alpha = x.nextAlpha
 	return true
+}
+
+// adapt moves the duals to price with to where the bound rises: away from those of the best bound, or back to them (Pessoa and others 2018). As the
+// duals go over to the programme's, the bound gains what the demand is worth more, for what it is worth, and loses what the filling of the steepest bin
+// is worth more, for what that is worth.
+func (x *Columns) adapt() {
+	b, _ := x.steepest()
+	value := func(f found, duals, limitDuals []float64) float64 {
+		sum := float64(x.c.Bins[b].Price-f.p.Cost) - x.toll(b, limitDuals) // the first is what penalties cost
+		for k, i := range f.p.Rows {
+			sum += float64(duals[i] * float64(f.p.Counts[k]))
+		}
+		return sum
+	}
+	var f found
+	most := 0.0
+	for _, o := range x.found {
+		if o.p.Bin == b {
+			if v := value(o, x.trialDuals, x.trialLimitDuals); v > most {
+				f, most = o, v
+			}
+		}
+	}
+	if most == 0 {
+		return
+	}
+	demand := x.worth(x.trialDuals, x.trialLimitDuals)
+	more := x.worth(x.Duals, x.limitDuals) - x.worth(x.BestDuals, x.bestLimitDuals)
+	steeper := value(f, x.Duals, x.limitDuals) - value(f, x.BestDuals, x.bestLimitDuals)
+	if more*most > steeper*demand {
+		x.nextAlpha = max(0, x.nextAlpha-alphaStep)
+	} else {
+		x.nextAlpha = min(mostAlpha, x.nextAlpha+float64(alphaStep*(1-x.nextAlpha)))
+	}
+}
+
+// worth is what the demand is worth at some duals.
+func (x *Columns) worth(duals, limitDuals []float64) float64 {
+	sum := 0.0
+	for _, i := range x.Rows {
+		sum += float64(duals[i] * float64(x.demand[i]))
+	}
+	for k, v := range limitDuals {
+		sum -= float64(v * x.limitRows[k].left)
+	}
+	return sum
 }
 
 // Converged says that the programme is within a gap of its bound.
@@ -306,7 +355,7 @@ func (x *Columns) deepen(g Effort) bool {
 	if x.depth == g.Depth || g.Slack == 0 && x.depth > 0 && !x.spares(g) {
 		return false
 	}
-	x.depth, x.alpha = x.depth+1, smoothing
+	x.depth, x.alpha = x.depth+1, x.nextAlpha
 	return true
 }
 
@@ -320,8 +369,8 @@ func (x *Columns) nodes() int {
 	return n
 }
 
-// smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
-const smoothing = 0.7
+// smoothing is what alpha begins with, alphaStep what it changes by in a round, and mostAlpha what it is at most.
+const smoothing, alphaStep, mostAlpha = 0.7, 0.05, 0.9
 
 // stallRounds is after how many rounds there must be some progress.
 const stallRounds = 6

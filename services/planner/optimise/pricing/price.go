@@ -43,18 +43,19 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 			x.had = append(x.had, f.p.Bin)
 		}
 	}
-	steepest := 1.0
+	_, steepest := x.steepest()
+	return x.worth(x.trialDuals, x.trialLimitDuals) / steepest, steepest
+}
+
+// steepest is the bin of whose price a filling is worth most, and how many times it may be that, 1 at least; -1 where no bin's may be worth more than its price.
+func (x *Columns) steepest() (bin int32, slopeOf float64) {
+	bin, slopeOf = -1, 1
 	for b, p := range x.priced {
-		steepest = max(steepest, slope(p.upper, x.c.Bins[b].Price))
+		if s := slope(p.upper, x.c.Bins[b].Price); s > slopeOf {
+			bin, slopeOf = int32(b), s
+		}
 	}
-	sum := 0.0
-	for _, i := range x.Rows {
-		sum += float64(x.trialDuals[i] * float64(x.demand[i]))
-	}
-	for k, v := range x.trialLimitDuals {
-		sum -= float64(v * x.limitRows[k].left)
-	}
-	return sum / steepest, steepest
+	return bin, slopeOf
 }
 
 // few says that rows are so few that a round may take long.

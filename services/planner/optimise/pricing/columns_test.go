@@ -1,0 +1,57 @@
+package pricing
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
+
+// TestDualsMoveToWhereTheBoundRises compares where the smoothing goes after a round with what the bound is a little nearer to the programme's duals, and a little
+// nearer to those of the best bound, by all fillings that there are. It may be wrong where a filling is said to be possible that is not.
+func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
+	out, back, wrong := 0, 0, 0
+	for seed := range uint64(1000) {
+		p := drawn(rand.New(rand.NewPCG(seed, 6)))
+		p.Rules = nil
+		c := compact.Compile(p)
+		x := NewColumns(c, &compact.Slab{})
+		g := Effort{Limit: math.MaxInt64, Depth: 1, Stop: func() bool { return false }}
+		x.Program.WorkLimit, x.Program.Stop = g.Limit, g.Stop
+		copy(x.BestDuals, c.InitialWorth())
+		x.Begin(compact.NewPlan(c), nil)
+		x.depth, x.alpha, x.nextAlpha = 1, 0.5, 0.5
+		at := func(alpha float64) float64 {
+			y := make([]float64, c.NumRows)
+			for i := range y {
+				y[i] = alpha*x.BestDuals[i] + (1-alpha)*x.Duals[i]
+			}
+			steepest := 1.0
+			for b := range c.Bins {
+				if kn := x.pr.knapsackOf(b); len(kn.b.Rows) > 0 {
+					steepest = max(steepest, slope(mostWorth(x.pr, kn, x.pr.values(kn.b, y), 0), kn.b.Price))
+				}
+			}
+			return x.worth(y, nil) / steepest
+		}
+		there, here := at(0.5-1e-5), at(0.5)
+		for _, i := range x.Rows {
+			x.trialDuals[i] = 0.5*x.BestDuals[i] + 0.5*x.Duals[i]
+		}
+		x.price(g)
+		x.adapt()
+		switch {
+		case x.nextAlpha == x.alpha || math.Abs(there-here) < 1e-9*here:
+		case x.nextAlpha < x.alpha != (there > here):
+			wrong++
+		case there > here:
+			out++
+		default:
+			back++
+		}
+	}
+	if out < 50 || back < 50 || 100*wrong > out+back {
+		t.Errorf("the smoothing went out %d times, back %d times, and where the bound falls %d times", out, back, wrong)
+	}
+}
