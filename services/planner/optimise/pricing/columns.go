@@ -347,12 +347,9 @@ func (x *Columns) worth(duals, limitDuals []float64) float64 {
 // Converged says that the programme is within a gap of its bound.
 func (x *Columns) Converged(gap float64) bool { return x.Bound >= x.Program.Value()*(1-gap) }
 
-// spares says that there is work for more than is asked for: who wants columns needs most of it to buy them.
-func (x *Columns) spares(g Effort) bool { return g.Slack == 0 && x.Work() <= g.Limit/3 }
-
 // deepen goes over to more exact pricing; false if it may not.
 func (x *Columns) deepen(g Effort) bool {
-	if x.depth == g.Depth || g.Slack == 0 && x.depth > 0 && !x.spares(g) {
+	if x.depth == g.Depth {
 		return false
 	}
 	x.depth, x.alpha = x.depth+1, x.nextAlpha

@@ -140,10 +140,14 @@ func (x *Columns) learn(b int32, kn *knapsack, most, toll float64) {
 }
 
 // sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned, and
-// something was found: that takes long, and what is less steep does not matter to the bound.
+// something was found: that takes long, and what is less steep does not matter to the bound. Where columns are wanted, half of the gap asked for may be left.
 func (x *Columns) sharpen(g Effort) {
+	enough := 1 + 1e-9
+	if g.Slack == 0 {
+		enough = 1 + g.Gap/2
+	}
 	for all := true; x.Work() < g.Limit && !x.Program.Stop(); {
-		at, steepest := -1, 1+1e-9
+		at, steepest := -1, enough
 		for b, p := range x.priced {
 			if s := slope(p.upper, x.c.Bins[b].Price); s > steepest && (all || !p.known) {
 				at, steepest = b, s
@@ -185,7 +189,7 @@ func (x *Columns) lookAt(b int32, g Effort) {
 		return
 	}
 	p.known = true
-	if most, ok := x.pr.solveTable(kn, v); ok {
+	if most, ok := x.pr.solveTable(kn, v, x.depth > 1); ok {
 		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
 		if worthOf(v, x.pr.table.counts) > p.best {
 			x.find(kn, b, x.pr.table.counts)
