@@ -319,7 +319,7 @@ const (
 	// plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
 	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
-	simplerShare = 3
+	simplerShare = 2
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )
