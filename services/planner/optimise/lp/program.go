@@ -27,12 +27,12 @@ type Program struct {
 	Basis    []int32
 	in       []bool
 	X, Duals []float64
-	// binv is the inverse as it was before the pivots that are put off. late are their places, and since then a row of the inverse is mix, by row and
-	// place, of what the rows at these places were, and for all other rows what it was itself.
+	// binv is the inverse as it was before the pivots that are put off. late are their places: a row of the inverse is mix, by row and place, of what the
+	// rows at these places were, and any other row is what it was itself and that.
 	binv, mix []float64
 	late      []int32
 	isLate    []bool
-	// lines has room for the rows at these places, w for what entering does to the basic columns.
+	// lines has the rows that were at these places, and room for one more; w is what entering does to the basic columns.
 	lines, w []float64
 	cands    []int32
 	pivots   int
@@ -105,7 +105,7 @@ func (s *Program) baseCost(i int) float64 {
 	return 0
 }
 
-// refresh computes the solution and the duals from the inverse.
+// refresh computes the solution and the duals from the inverse, for which no pivot may be put off.
 func (s *Program) refresh() {
 	m := s.Rows
 	clear(s.Duals)
@@ -352,6 +352,7 @@ func (s *Program) forget() {
 	s.late = s.late[:0]
 	clear(s.isLate)
 	clear(s.mix)
+	clear(s.lines)
 }
 
 // blend adds what place i has of the rows at the places that pivots are put off for.

@@ -323,7 +323,7 @@ func (x *Columns) adapt() {
 		return
 	}
 	demand := x.worth(x.trialDuals, x.trialLimitDuals)
-	more := x.worth(x.Duals, x.limitDuals) - x.worth(x.BestDuals, x.bestLimitDuals)
+	more := x.worth(x.Duals, x.limitDuals) - x.Bound
 	steeper := value(f, x.Duals, x.limitDuals) - value(f, x.BestDuals, x.bestLimitDuals)
 	if more*most > steeper*demand {
 		x.nextAlpha = max(0, x.nextAlpha-alphaStep)
@@ -366,8 +366,8 @@ func (x *Columns) nodes() int {
 	return n
 }
 
-// smoothing is what alpha begins with, alphaStep what it changes by in a round, and mostAlpha what it is at most.
-const smoothing, alphaStep, mostAlpha = 0.7, 0.05, 0.9
+// smoothing is what alpha begins with, mostAlpha what it is at most, and alphaStep what it changes by in a round, of what is left to 1 where it grows.
+const smoothing, mostAlpha, alphaStep = 0.7, 0.9, 0.05
 
 // stallRounds is after how many rounds there must be some progress.
 const stallRounds = 6

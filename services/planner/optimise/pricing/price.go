@@ -51,9 +51,11 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 func (x *Columns) steepest() (bin int32, slopeOf float64) {
 	bin, slopeOf = -1, 1
 	for b, p := range x.priced {
-		if s := slope(p.upper, x.c.Bins[b].Price); s > slopeOf {
-			bin, slopeOf = int32(b), s
+		s := slope(p.upper, x.c.Bins[b].Price)
+		if s > slopeOf {
+			bin = int32(b)
 		}
+		slopeOf = max(slopeOf, s) // what is not a number stays, and proves nothing
 	}
 	return bin, slopeOf
 }
@@ -140,7 +142,8 @@ func (x *Columns) learn(b int32, kn *knapsack, most, toll float64) {
 }
 
 // sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned, and
-// something was found: that takes long, and what is less steep does not matter to the bound. Where columns are wanted, half of the gap asked for may be left.
+// something was found: that takes long, and what is less steep does not matter to the bound. Where columns are wanted, half of the gap that
+// the programme is to have may be left.
 func (x *Columns) sharpen(g Effort) {
 	enough := 1 + 1e-9
 	if g.Slack == 0 {
@@ -189,7 +192,7 @@ func (x *Columns) lookAt(b int32, g Effort) {
 		return
 	}
 	p.known = true
-	if most, ok := x.pr.solveTable(kn, v, x.depth > 1); ok {
+	if most, ok := x.pr.solveTable(kn, v, x.depth > 1, g.Limit-x.Work()); ok {
 		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
 		if worthOf(v, x.pr.table.counts) > p.best {
 			x.find(kn, b, x.pr.table.counts)

@@ -34,7 +34,7 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 				v[x] = math.Round(100 * r.Float64())
 			}
 			pr.relax(kn, v)
-			upper, ok := pr.solveTable(kn, v, false)
+			upper, ok := pr.solveTable(kn, v, false, math.MaxInt32)
 			if !ok {
 				t.Fatalf("seed %d: a table of %v is too large", seed, kn.b.Free)
 			}
@@ -75,10 +75,10 @@ func TestTheLastTableMayBeLarger(t *testing.T) {
 		v[x] = 100 + math.Round(100*r.Float64())
 	}
 	pr.relax(kn, v)
-	if _, ok := pr.solveTable(kn, v, false); ok {
+	if _, ok := pr.solveTable(kn, v, false, math.MaxInt32); ok {
 		t.Error("the table was solved while there was more to try")
 	}
-	upper, ok := pr.solveTable(kn, v, true)
+	upper, ok := pr.solveTable(kn, v, true, math.MaxInt32)
 	if most := mostWorth(pr, kn, v, 0); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
 		t.Errorf("the best filling is worth %g, the table says %g, %v", most, upper, ok)
 	}
@@ -109,7 +109,7 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 				v[x] = math.Round(100 * (a[0] + a[1] + a[2] + 0.1*r.Float64()))
 			}
 			pr.relax(kn, v)
-			upper, ok := pr.solveTable(kn, v, true)
+			upper, ok := pr.solveTable(kn, v, true, math.MaxInt32)
 			if pr.table.width[2] == 1 {
 				continue
 			}

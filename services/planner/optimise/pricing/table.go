@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// maxTable bounds the entries of one bin's table, which are four bytes each, and maxSteps what is done to fill them; where that is the last that can be
-// tried, there may be lastTable and lastSteps times as many.
+// maxTable bounds the entries of one bin's table, which are four bytes each, and maxSteps what is done to fill them; once bins are looked at more closely
+// than the first time, there may be lastTable and lastSteps times as many.
 const maxTable, maxSteps, lastTable, lastSteps = 1 << 17, 1 << 23, 8, 4
 
-// table solves a bin's knapsack exactly in the two resources that are priced highest, and in the third where that is small, by a table over how much of
+// table solves a bin's knapsack, but for rounding values up, in the two resources that are priced highest, and in the third where that is small, by a table over how much of
 // each is left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of
 // every filling, more tightly than the linear relaxation where few pods fit.
 type table struct {
@@ -22,6 +22,9 @@ type table struct {
 	unit      float64
 	counts    []int32
 }
+
+// stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
+const stepsForWork = 4
 
 // tableResources is how many resources a table knows at most.
 const tableResources = 3
@@ -35,12 +38,12 @@ type tableRow struct {
 }
 
 // solveTable fills the table for a bin. It returns the bound, and the filling that it found in p.table.counts, by index in rows,
-// as far as it keeps to demand, the other resources and rules. ok is false where the table would be too large; it may be larger if it is the last that
-// can be tried.
-func (p *pricer) solveTable(kn *knapsack, v []float64, last bool) (upper float64, ok bool) {
+// as far as it keeps to demand, the other resources and rules. ok is false where the table would be too large, also for the work that is left, or the
+// search was stopped; it may be larger if it is the last that is tried.
+func (p *pricer) solveTable(kn *knapsack, v []float64, last bool, left int64) (upper float64, ok bool) {
 	entries, steps := int64(maxTable), int64(maxSteps)
 	if last {
-		entries, steps = lastTable*entries, lastSteps*steps
+		entries, steps = lastTable*entries, min(lastSteps*steps, stepsForWork*left)
 	}
 	g := &p.table
 	of := p.scarcest(kn)
@@ -62,11 +65,14 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last bool) (upper float64
 	g.value = slices.Grow(g.value[:0], int(size))[:size]
 	clear(g.value)
 	for k := range g.rows {
+		if p.c.Stopped() {
+			return 0, false
+		}
 		g.sweep(&g.rows[k])
 	}
-	p.work += int64(len(g.value)*len(g.rows)/4 + len(v)*len(v))
+	p.work += int64(len(g.value)*len(g.rows)/stepsForWork + len(v)*len(v))
 	p.walk(kn)
-	return (rest + float64(g.value[len(g.value)-1])*g.unit) * (1 + 1e-10), true
+	return (rest + float64(float64(g.value[len(g.value)-1])*g.unit)) * (1 + 1e-10), true
 }
 
 // scarcest are the resources with the highest prices, the highest first.
@@ -111,7 +117,7 @@ func (p *pricer) tableRows(kn *knapsack, v []float64, of []int) (rest float64) {
 		densest = max(densest, w/share)
 		g.all = append(g.all, row)
 	}
-	g.unit = densest / (1 << 28) // no entry is worth more than the densest for each resource
+	g.unit = densest / (1 << 29) // no entry is worth more than the densest for each resource
 	for k := range g.all {
 		g.all[k].units = int32(math.Ceil(g.all[k].worth / g.unit))
 	}
