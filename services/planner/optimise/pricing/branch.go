@@ -1,6 +1,7 @@
 package pricing
 
 import (
+	"container/heap"
 	"math"
 	"slices"
 )
@@ -26,7 +27,9 @@ type branchAndBound struct {
 	// half is the knapsack of the half at hand, least how many pods of each row a filling has there.
 	half  knapsack
 	least []int32
-	saved []split
+	// halves are those that are still to be split, the one of which a filling may be worth most first; spare has the memory of others.
+	halves halves
+	spare  []*split
 }
 
 // filled is a filling by index in rows, and what it is worth.
@@ -44,11 +47,28 @@ type searchLimit struct {
 	work  int64
 }
 
-// split is a half before it is split once more.
+// halves is a heap.
+type halves []*split
+
+func (h halves) Len() int           { return len(h) }
+func (h halves) Less(i, j int) bool { return h[i].upper > h[j].upper }
+func (h halves) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *halves) Push(x any)        { *h = append(*h, x.(*split)) } //nolint:forcetypeassert // heap.Interface
+
+func (h *halves) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// split is a half that is to be split at a row, of which it has so many pods beyond the least, and what no filling of it is worth more than.
 type split struct {
-	basis     []int32
-	binv, rhs []float64
-	flags     []bool
+	upper, sure  float64
+	row          int32
+	pods         float64
+	basis, least []int32
+	binv, rhs, u []float64
+	flags        []bool
 }
 
 func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
@@ -152,8 +172,35 @@ func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
 	s.half.copy(s.kn, s.p.c.NumRows)
 	clear(s.least)
 	s.left, s.open = most, 0
-	s.visit(0)
+	s.spare, s.halves = append(s.spare, s.halves...), s.halves[:0]
+	s.visit()
+	for len(s.halves) > 0 && s.halves[0].upper > s.beat {
+		if s.left.nodes <= 0 || s.p.work >= s.left.work {
+			s.open = max(s.open, s.halves[0].upper)
+			break
+		}
+		s.splitFirst()
+	}
 	return min(upper, max(s.beat, s.open))
+}
+
+// splitFirst looks for fillings in both parts of the half of which one may be worth most.
+func (s *branchAndBound) splitFirst() {
+	at := heap.Pop(&s.halves).(*split) //nolint:forcetypeassert // there is nothing else
+	h, x := &s.half, at.row
+	down := math.Floor(at.pods)
+	s.load(at)
+	h.u[x] = down
+	s.visit()
+	s.load(at)
+	for r := range h.rhs {
+		h.rhs[r] -= float64((down + 1) * h.a[int(x)*h.k+r])
+	}
+	h.u[x] -= down + 1
+	s.least[x] += int32(down + 1)
+	h.sure += float64((down + 1) * s.v[x])
+	s.visit()
+	s.spare = append(s.spare, at)
 }
 
 // copy makes a knapsack equal to another one, as the whole of it, in its own memory; there are so many rows at most.
@@ -178,8 +225,8 @@ func (kn *knapsack) copy(o *knapsack, rows int) {
 	}
 }
 
-// visit looks for fillings in the half at hand.
-func (s *branchAndBound) visit(depth int) {
+// visit looks for a filling in the half at hand, and keeps the half if there may be better ones.
+func (s *branchAndBound) visit() {
 	h := &s.half
 	s.left.nodes--
 	ok := s.p.restore(h, s.v)
@@ -187,7 +234,7 @@ func (s *branchAndBound) visit(depth int) {
 	if upper <= s.beat {
 		return
 	}
-	if !ok || s.left.nodes <= 0 || s.p.work >= s.left.work || depth == maxDepth {
+	if !ok {
 		s.open = max(s.open, upper)
 		return
 	}
@@ -199,22 +246,10 @@ func (s *branchAndBound) visit(depth int) {
 	if x < 0 {
 		x, q = s.whole()
 	}
-	if x < 0 {
-		return // the least breaks a rule that the relaxation does not know, and so does more
-	}
-	down := math.Floor(q)
-	s.save(depth)
-	if q-down < 0.5 {
-		s.below(x, down, depth)
-	}
-	s.above(x, down+1, depth)
-	if q-down >= 0.5 {
-		s.below(x, down, depth)
+	if x >= 0 { // else the least breaks a rule that the relaxation does not know, and so does more
+		s.keep(x, q, upper)
 	}
 }
-
-// maxDepth is how often a half may be split.
-const maxDepth = 200
 
 // fraction is the row with the largest part of a pod in the relaxation's solution, by what that is worth, and how many pods of it there
 // are beyond the least; -1 where all are whole.
@@ -265,51 +300,29 @@ func (s *branchAndBound) try() {
 	s.record()
 }
 
-// below goes on with at most q pods of a row more than the least.
-func (s *branchAndBound) below(x int32, q float64, depth int) {
-	u := s.half.u[x]
-	s.half.u[x] = q
-	s.visit(depth + 1)
-	s.half.u[x] = u
-	s.load(depth)
-}
-
-// above goes on with at least q pods of a row more than the least.
-func (s *branchAndBound) above(x int32, q float64, depth int) {
-	h := &s.half
-	for r := range h.rhs {
-		h.rhs[r] -= float64(q * h.a[int(x)*h.k+r])
+// keep keeps the half at hand, to be split at a row.
+func (s *branchAndBound) keep(x int32, pods, upper float64) {
+	at := new(split)
+	if n := len(s.spare); n > 0 {
+		at, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	h.u[x] -= q
-	s.least[x] += int32(q)
-	was := h.sure
-	h.sure += float64(q * s.v[x])
-	s.visit(depth + 1)
-	s.least[x] -= int32(q)
-	h.sure = was
-	h.u[x] += q
-	s.load(depth)
-}
-
-// save keeps the half at hand.
-func (s *branchAndBound) save(depth int) {
 	h := &s.half
-	for len(s.saved) <= depth {
-		s.saved = append(s.saved, split{})
-	}
-	at := &s.saved[depth]
-	at.basis = append(at.basis[:0], h.basis...)
-	at.binv = append(at.binv[:0], h.binv...)
-	at.rhs = append(at.rhs[:0], h.rhs...)
+	at.upper, at.sure, at.row, at.pods = upper, h.sure, x, pods
+	at.basis, at.least = append(at.basis[:0], h.basis...), append(at.least[:0], s.least...)
+	at.binv, at.rhs, at.u = append(at.binv[:0], h.binv...), append(at.rhs[:0], h.rhs...), append(at.u[:0], h.u...)
 	at.flags = append(append(at.flags[:0], h.up...), h.in...)
+	heap.Push(&s.halves, at)
 }
 
-// load goes back to the half that was kept.
-func (s *branchAndBound) load(depth int) {
-	h, at := &s.half, &s.saved[depth]
+// load goes back to a half that was kept.
+func (s *branchAndBound) load(at *split) {
+	h := &s.half
+	h.sure = at.sure
 	copy(h.basis, at.basis)
+	copy(s.least, at.least)
 	copy(h.binv, at.binv)
 	copy(h.rhs, at.rhs)
+	copy(h.u, at.u)
 	copy(h.up, at.flags)
 	copy(h.in, at.flags[len(h.up):])
 }
