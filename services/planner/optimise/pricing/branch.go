@@ -41,6 +41,9 @@ type filled struct {
 // mostTops is how many fillings are kept: more of them spare rounds, which cost more than columns do.
 const mostTops = 4
 
+// mostHalves is how many halves are kept at a time, of up to three kilobytes each.
+const mostHalves = 4096
+
 // searchLimit is how many relaxations may be solved, and the pricer's work at which to end.
 type searchLimit struct {
 	nodes int
@@ -300,8 +303,12 @@ func (s *branchAndBound) try() {
 	s.record()
 }
 
-// keep keeps the half at hand, to be split at a row.
+// keep keeps the half at hand, to be split at a row, or gives it up where there is no room.
 func (s *branchAndBound) keep(x int32, pods, upper float64) {
+	if len(s.halves) == mostHalves {
+		s.open = max(s.open, upper)
+		return
+	}
 	at := new(split)
 	if n := len(s.spare); n > 0 {
 		at, s.spare = s.spare[n-1], s.spare[:n-1]

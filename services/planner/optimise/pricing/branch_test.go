@@ -15,10 +15,8 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := drawn(r)
-		c := compact.Compile(p)
-		c.ListRows()
-		pr := newPricer(c)
-		for b := range c.Bins {
+		pr := pricerOf(p)
+		for b := range pr.c.Bins {
 			kn := pr.knapsackOf(b)
 			v := pr.value[:len(kn.b.Rows)]
 			for x := range v {
@@ -47,6 +45,13 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pricerOf prices fillings of a problem's bins.
+func pricerOf(p *problem.Problem) *pricer {
+	c := compact.Compile(p)
+	c.ListRows()
+	return newPricer(c)
 }
 
 // drawn is a few rows of pods and bins of two resources.

@@ -24,10 +24,8 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 			}
 		}
 		p.Rules = nil
-		c := compact.Compile(p)
-		c.ListRows()
-		pr := newPricer(c)
-		for b := range c.Bins {
+		pr := pricerOf(p)
+		for b := range pr.c.Bins {
 			kn := pr.knapsackOf(b)
 			v := pr.value[:len(kn.b.Rows)]
 			for x := range v {
@@ -66,9 +64,7 @@ func TestTheLastTableMayBeLarger(t *testing.T) {
 		p.Bins[0].Takes.Add(i)
 		p.Items = append(p.Items, problem.Item{Count: 1000, Request: []int64{101 + r.Int64N(99), 161 + r.Int64N(159)}})
 	}
-	c := compact.Compile(p)
-	c.ListRows()
-	pr := newPricer(c)
+	pr := pricerOf(p)
 	kn := pr.knapsackOf(0)
 	v := pr.value[:len(kn.b.Rows)]
 	for x := range v {
@@ -98,10 +94,8 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 		for b := range p.Bins {
 			p.Bins[b].Free = []int64{90, 90, 3 + r.Int64N(3)}
 		}
-		c := compact.Compile(p)
-		c.ListRows()
-		pr := newPricer(c)
-		for b := range c.Bins {
+		pr := pricerOf(p)
+		for b := range pr.c.Bins {
 			kn := pr.knapsackOf(b)
 			v := pr.value[:len(kn.b.Rows)]
 			for x := range v {
