@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/table"
 )
 
 // pricer finds the filling of a bin that is worth most, for given values of pods: a bounded knapsack with as many
@@ -22,7 +23,8 @@ type pricer struct {
 
 	lam, col []float64
 	search   branchAndBound
-	table    table
+	table    table.Table
+	counts   []int32 // what the table's filling has, by index in rows
 	work     int64
 }
 

@@ -194,8 +194,8 @@ func (x *Columns) lookAt(b int32, g Effort) {
 	p.known = true
 	if most, ok := x.pr.solveTable(kn, v, x.depth > 1, g.Limit-x.Work()); ok {
 		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
-		if worthOf(v, x.pr.table.counts) > p.best {
-			x.find(kn, b, x.pr.table.counts)
+		if worthOf(v, x.pr.counts) > p.best {
+			x.find(kn, b, x.pr.counts)
 		}
 	}
 }
