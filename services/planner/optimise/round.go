@@ -35,6 +35,7 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 	pl, end := s.base.Clone(), s.base.Clone()
 	var old []compact.Filling
 	for len(x.Rows) > 0 {
+		cost := pl.Cost
 		whole := s.buyWhole(x, pl)
 		if whole && old == nil && way == 0 {
 			end.Set(pl)
@@ -42,7 +43,10 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 			s.finish(end, x.Duals)
 			s.offer(end)
 		}
-		bought := whole || s.buyPart(x, pl, way)
+		bought := whole
+		if !whole || s.simpler && old != nil && wholeShare*float64(pl.Cost-cost) < x.Program.Value() {
+			bought = s.buyPart(x, pl, way) || whole
+		}
 		end.Set(pl)
 		s.finish(end, x.Duals)
 		s.offer(end)
@@ -108,6 +112,9 @@ func (s *solver) buyMost(x *pricing.Columns, pl *compact.Plan) {
 	}
 }
 
+// wholeShare is what part of the solution, 1 of so many, whole copies must be for no others to be bought with them: solving the programme again takes long.
+const wholeShare = 5
+
 // buyPart buys one copy of the columns that the solution has most of; in all ways but the first, chance makes more of some of them.
 func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan, way int) bool {
 	type part struct {
@@ -117,10 +124,10 @@ func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan, way int) bool {
 	var parts []part
 	value := 0.0
 	for k, j := range x.Program.Basis {
-		if j >= 0 && x.Pool[j].Bin >= 0 && x.Program.X[k] > 1e-4 {
+		if v := x.Program.X[k] - math.Floor(x.Program.X[k]+1e-5); j >= 0 && x.Pool[j].Bin >= 0 && v > 1e-4 {
 			chance := float64(compact.Mix(uint64(way), uint64(len(x.Rows)*len(x.Pool)+k))>>11) / (1 << 53)
-			parts = append(parts, part{x.Program.X[k] * (1 + float64(float64(way)*chance)), j})
-			value += float64(x.Program.X[k] * x.Program.Cost[j])
+			parts = append(parts, part{v * (1 + float64(float64(way)*chance)), j})
+			value += float64(v * x.Program.Cost[j])
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {

@@ -41,6 +41,8 @@ type solver struct {
 	gap   float64
 	// closer says that the last per cent is looked for, of the plan and of its bound.
 	closer bool
+	// simpler says that it is a simpler problem that is solved, in the place of one with too many rows.
+	simpler bool
 	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to the programme, nil where
 	// it was not solved.
 	worth, initial, duals []float64
@@ -129,15 +131,20 @@ func (s *solver) improve() {
 		s.start(r.Worth, s.greedy.wide)
 	}
 	s.work.Columns = r.Work
-	if s.c.NumRows > maxRows && !s.c.Source.BoundOnly && !s.c.Source.Worth && !s.c.Source.Tried && !s.stopped() {
-		s.packAsSimpler(budget / simplerShare)
+	rows, work := maxRows, budget
+	if s.c.Source.BoundOnly {
+		rows, work = boundRows, min(budget, boundWork)
+	}
+	tooMany := s.c.NumRows > rows && !s.simpler
+	if tooMany && !s.c.Source.Worth && !s.c.Source.Tried && !s.stopped() {
+		s.packAsSimpler(work)
 	}
 	x := pricing.NewColumns(s.c, &s.slab)
 	copy(x.BestDuals, r.Worth)
 	x.Program.WorkLimit, x.Program.Stop = budget, s.stopped
 	y := r.Worth
 	switch {
-	case s.c.NumRows > maxRows/2 && s.c.Source.BoundOnly || s.c.NumRows > maxRows:
+	case tooMany:
 	case s.c.Source.Worth && budget/4 >= leastRounds*s.c.RoundWork():
 		s.relax(x, pricing.Effort{Limit: budget / 4, Depth: 1})
 	case s.c.Source.Worth:
@@ -266,6 +273,11 @@ func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
 	}
 }
 
+// hasFree says that there are bins that cost nothing.
+func (s *solver) hasFree() bool {
+	return slices.ContainsFunc(s.c.Bins, func(b compact.Bin) bool { return b.Existing() })
+}
+
 // prove turns the best duals into a bound for the whole problem; worth is what the demand is worth by resources alone.
 func (s *solver) prove(x *pricing.Columns, worth float64) {
 	value, kind := x.Bound, KindFarley
@@ -277,7 +289,7 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 	} else if x.Converged(s.gap) {
 		kind = KindLP
 	}
-	if slices.ContainsFunc(s.c.Bins, func(b compact.Bin) bool { return b.Existing() }) {
+	if s.hasFree() {
 		value = x.TotalBound()
 	}
 	if b := int64(value * (1 - 1e-9)); b > s.bound && !math.IsNaN(value) {
@@ -318,8 +330,8 @@ const (
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
 	// plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
-	// simplerShare is the part of the work that goes into a simpler problem where there are too many rows, 1 of so many.
-	simplerShare = 2
+	// boundRows is up to how many rows that is so where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
+	boundRows, boundWork = maxRows / 2, 100_000_000
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13
 )
