@@ -14,13 +14,14 @@ import (
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
 // another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
 // mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them there are many nodes in each domain,
-// and what whole ones cost matters little. Up to mostFewer are packed once more as if nodes cost more, for fewer of them.
+// and what whole ones cost matters little. Up to mostFewer, of up to mostItems classes and segments, are packed once more as if nodes cost more.
 const (
 	few          = 32
 	several      = 128
 	mostBegins   = 8
 	mostOutlined = 1024
 	mostFewer    = 4096
+	mostItems    = 256
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -197,7 +198,7 @@ func otherOrders(a *attempt) []order {
 	for i := range out {
 		out[i].overhead = a.order.overhead
 	}
-	if fewer := (order{overhead: model.DefaultPerNodeOverhead}); a.s.buyer.Overhead < fewer.overhead {
+	if fewer := (order{overhead: model.DefaultPerNodeOverhead}); a.s.buyer.Overhead < fewer.overhead && len(a.wantedItems) <= mostItems {
 		out = append(out, fewer)
 	}
 	return out
