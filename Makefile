@@ -22,7 +22,7 @@ BASELINE := proto/released/kerf.binpb
 RACE := $(if $(shell command -v $$(go env CC)),-race)
 
 # Packages whose tests play many plans, one after the other.
-SEQUENTIAL := ./test/sim ./services/kerf/internal/cli
+SEQUENTIAL := ./test/sim ./test/bench ./test/bench/cmd/bench ./services/kerf/internal/cli
 
 # RETRIED runs tests as go test does, and those that fail once more, alone: what passes then was late on a busy machine, or
 # is wrong now and then, and is named at the end. What fails twice, a data race, a panic, and more than ten failures fail.
@@ -161,12 +161,12 @@ race: $(BIN)/.tools ## The unit tests under the race detector
 	@# Go 1.26 gives all timers of a synctest bubble one race context, and two threads that use it at once crash the
 	@# detector (runtime.(*timer).maybeRunChan, unlockAndRun): tests of bubbles run on one thread, where that can't be, beside the others.
 	@# Races are found by what happens before what, so none is missed for it. SEQUENTIAL ones plan for minutes on one thread, which the
-	@# detector makes ten times as slow: they run without it, what they call has tests of its own that run with it.
+	@# detector makes ten times as slow: they run without it, those in test/ as a part of e2e. What they call has tests of its own that run with it.
 	@bubbles=$$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' work | awk '/testing\/synctest/{print $$1}'); \
 	sequential=$$(go list $(SEQUENTIAL)); \
 	$(RETRIED) --packages "$$bubbles" -- -short -timeout 30m -p 1 $(RACE) -cpu 1 & one=$$!; failed=0; \
 	$(RETRIED) --packages "$$(go list work | grep -vxF "$$bubbles" | grep -vxF "$$sequential")" -- -short -timeout 30m -p 1 $(RACE) || failed=1; \
-	$(RETRIED) --packages "$$sequential" -- -short -timeout 30m -p 1 || failed=1; \
+	$(RETRIED) --packages "$(filter-out ./test/%,$(SEQUENTIAL))" -- -short -timeout 30m -p 1 || failed=1; \
 	wait $$one && exit $$failed
 	$(retried)
 
