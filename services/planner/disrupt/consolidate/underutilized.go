@@ -24,17 +24,19 @@ func underutilized() []draft.Check {
 	}
 }
 
-// A pool grows while more nodes than these are starting for pending pods, both in number and for each started one.
+// Of some that are under way and others that are not, more than few and more than someOf of the others are many.
 const (
-	fewStarting = 3
-	growth      = 0.1
+	few    = 3
+	someOf = 0.1
 )
+
+func many(some, others int) bool { return some > few && float64(some) > someOf*float64(others) }
 
 // poolNotGrowing keeps nodes while many others of their pool are starting for pending pods: what is needed is not known before
 // those pods run, and what is moved now would move again.
 func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	starting, started := dr.Starting(dr.View.Hosts[host].Pool)
-	if starting <= fewStarting || float64(starting) <= growth*float64(started) {
+	if !many(starting, started) {
 		return model.Reason{}
 	}
 	return model.Reason{
@@ -45,17 +47,11 @@ func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	}
 }
 
-// A pool shrinks while more pods than these end on nodes that stay, both in number and for each other one.
-const (
-	fewEnding = 3
-	shrinkage = 0.1
-)
-
 // poolNotShrinking keeps nodes while many pods of their pool end: workloads are being scaled down, and what is left of them is not known
 // before that is over. What was moved until then would be moved again, to nodes that were bought for too many.
 func poolNotShrinking(dr *draft.Draft, host int) model.Reason {
 	ending, running := dr.Ending(dr.View.Hosts[host].Pool)
-	if ending <= fewEnding || float64(ending) <= shrinkage*float64(running) {
+	if !many(ending, running) {
 		return model.Reason{}
 	}
 	return model.Reason{
