@@ -139,16 +139,6 @@ func Reopen(s *Scheduler, host int) { topology.Reopen(s.tally, host) }
 // Rules are those about other pods.
 func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
 
-// Return counts a pod again that was uncounted where it is assigned, if it may be there now.
-func (s *Scheduler) Return(a Assignment) bool {
-	site := s.siteOf(a)
-	ok := site == nil || s.tally.AllowsEither(s.v.Pods[a.Pod].Class, site, podrules.AnyKey)
-	if ok {
-		s.count(a, 1)
-	}
-	return ok
-}
-
 // Tally is what counts the pods.
 func (s *Scheduler) Tally() *topology.Tally { return s.tally }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -42,5 +43,12 @@ func (s *Scheduler) FirstRefused(placed []Assignment) int {
 	for _, a := range placed {
 		s.Uncount(a)
 	}
-	return slices.IndexFunc(placed, func(a Assignment) bool { return !s.Return(a) })
+	return slices.IndexFunc(placed, func(a Assignment) bool {
+		site := s.siteOf(a)
+		refused := site != nil && !s.tally.AllowsEither(s.v.Pods[a.Pod].Class, site, podrules.AnyKey)
+		if !refused {
+			s.count(a, 1)
+		}
+		return refused
+	})
 }
