@@ -2,6 +2,7 @@ package compact
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/bits"
@@ -122,7 +123,7 @@ func (m *merger) hashRules() {
 	m.ruleOfI = make([][]RulePart, len(p.Items))
 	for r := range p.Rules {
 		x := &p.Rules[r]
-		m.c.Rules = append(m.c.Rules, Rule{Most: int32(max(0, x.Most))})
+		m.c.Rules = append(m.c.Rules, Rule{Most: int32(min(max(0, x.Most), math.MaxInt32))})
 		h := Mix(7, uint64(int64(max(0, x.Most))))
 		for i := range p.Items {
 			t, n := x.Trigger.Has(i), x.Counted.Has(i)

@@ -16,6 +16,9 @@ const mostUnions = 48
 // lacksRoom says that the pods of rows from a place on do not fit the nodes, with what these have left. It sees only whole sums, and so misses much.
 func (x *sets) lacksRoom(nodes, at int) bool {
 	w, k := &x.lack, x.c.NumResources
+	if k+len(x.c.Rules) == 0 {
+		return false // nothing is asked for
+	}
 	w.where = w.where[:0]
 	for _, i := range x.rows[at:] {
 		on := x.roomFor(i, nodes)
