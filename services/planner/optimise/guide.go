@@ -2,66 +2,126 @@ package optimise
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/simplify"
 )
 
+const (
+	// mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must be worth leastFull of its price.
+	mostParts, leastFull = 3, 0.96
+)
+
 // packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no packing costs less than what is proven for that one.
 func (s *solver) packAsSimpler(work int64) {
-	p, c := simplify.Of(s.base, maxRows, work)
-	if p == nil || s.stopped() {
+	g := s.guideFor(s.base, work)
+	if g == nil {
 		return
 	}
+	if g.p.Near {
+		s.packInParts(g, work)
+		return
+	}
+	if g.sub.bound > s.bound && !s.hasFree() {
+		s.bound, s.kind = g.sub.bound, min(g.sub.kind, KindLP)
+	}
+	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those of the most rows.
+	for _, before := range []func(x, y compact.Filling) int{
+		byPrice,
+		func(x, y compact.Filling) int { return cmp.Compare(len(y.Rows), len(x.Rows)) },
+	} {
+		if g.knows() {
+			pl := s.base.Clone()
+			g.followAll(pl, before, 0)
+			s.finish(pl, g.worth)
+			s.offer(pl)
+		}
+	}
+}
+
+// packInParts follows a plan for mean requests where it works out, and then one for what is left, whose requests differ less.
+func (s *solver) packInParts(g *guide, work int64) {
+	pl, worth, least := s.base.Clone(), g.worth, leastFull
+	for part := 1; part <= mostParts && g != nil && g.knows(); part++ {
+		if part == mostParts {
+			least = 0
+		}
+		if g.followAll(pl, byPrice, least); part < mostParts && pl.Pods > 0 {
+			g = s.guideFor(pl, work/2)
+		}
+	}
+	s.finish(pl, worth)
+	s.offer(pl)
+}
+
+func byPrice(x, y compact.Filling) int { return cmp.Compare(y.Cost, x.Cost) }
+
+// guideFor solves the simpler problem of what a plan has left; nil where that can't be done.
+func (s *solver) guideFor(base *compact.Plan, work int64) *guide {
+	p, c := simplify.Of(base, maxRows, work)
+	if p == nil || s.stopped() {
+		return nil
+	}
 	p.BoundOnly, p.Known = s.c.Source.BoundOnly, s.c.Source.Known
+	p.Loose = p.Near || base != s.base // what is proven of it is of no use
 	sub := &solver{c: c, simpler: true}
 	sub.run()
 	s.work.Columns += sub.work.Total()
 	if s.stopped() || sub.best.Pods > 0 {
-		return
+		return nil
 	}
-	if sub.bound > s.bound && !s.hasFree() {
-		s.bound, s.kind = sub.bound, min(sub.kind, KindLP)
+	g := &guide{s: s, p: p, sub: sub, worth: make([]float64, s.c.NumRows)}
+	for r := range sub.duals {
+		g.value(r)
 	}
-	if sub.duals == nil {
-		return
-	}
-	g := &guide{s: s, rows: c.ItemsOf, worth: make([]float64, s.c.NumRows)}
-	for r, of := range g.rows {
-		for _, i := range of {
-			g.worth[i] = sub.duals[r]
-		}
-	}
-	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those of the most rows.
-	for _, before := range []func(x, y compact.Filling) int{
-		func(x, y compact.Filling) int { return cmp.Compare(y.Cost, x.Cost) },
-		func(x, y compact.Filling) int { return cmp.Compare(len(y.Rows), len(x.Rows)) },
-	} {
-		pl, fillings := s.base.Clone(), slices.Clone(sub.best.Fillings)
-		slices.SortStableFunc(fillings, before)
-		for _, f := range fillings {
-			for range f.Copies {
-				g.follow(pl, p.BinsOf[c.Bins[f.Bin].Index], f)
-			}
-		}
-		s.finish(pl, g.worth)
-		s.offer(pl)
-	}
+	return g
 }
 
-// guide makes fillings of the whole problem of those of a simpler one.
+// guide makes fillings of the whole problem of those of p, a simpler one, which sub has solved.
 type guide struct {
-	s *solver
-	// rows are those of the whole problem that each row of the simpler one stands for; worth is what a pod of them is worth.
-	rows  [][]int32
+	s   *solver
+	p   *simplify.Simpler
+	sub *solver
+	// worth is what a pod is worth, by row of the whole problem.
 	worth []float64
-	// put are the rows of the filling in the making.
-	put []int32
+	// put are the rows of the filling in the making; over is what was put in there of each resource beyond the mean requests.
+	put  []int32
+	over []int64
 }
 
-// follow buys one of some bins, filled much as a filling: that which is then worth most for its price.
-func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling) {
+// value says what the rows are worth that a row of the simpler problem stands for: as much as it in all, and each in proportion to what it was worth at first.
+func (g *guide) value(r int) {
+	of, initial := g.sub.c.ItemsOf[r], 0.0
+	pods := 0
+	for _, i := range of {
+		initial += float64(g.s.initial[i] * float64(g.p.Items[i].Count))
+		pods += g.p.Items[i].Count
+	}
+	for _, i := range of {
+		if g.worth[i] = g.sub.duals[r]; g.p.Near && initial > 0 {
+			g.worth[i] *= g.s.initial[i] * float64(pods) / initial
+		}
+	}
+}
+
+// knows says that pods have a worth.
+func (g *guide) knows() bool { return g.sub.duals != nil }
+
+// followAll buys bins filled much as all fillings of the simpler problem's plan, in an order, as far as they are worth so much of their price.
+func (g *guide) followAll(pl *compact.Plan, before func(x, y compact.Filling) int, least float64) {
+	fillings := slices.Clone(g.sub.best.Fillings)
+	slices.SortStableFunc(fillings, before)
+	for _, f := range fillings {
+		for range f.Copies {
+			g.follow(pl, g.p.BinsOf[g.sub.c.Bins[f.Bin].Index], f, least)
+		}
+	}
+}
+
+// follow buys one of some bins, filled much as a filling: that which is then worth most for its price, if that is so much of it at least.
+func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling, least float64) {
 	var best compact.Filling
 	most := 0.0
 	for _, b := range bins {
@@ -73,7 +133,11 @@ func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling) {
 			best, most = x, v
 		}
 	}
-	if most > 0 {
+	v := 0.0
+	for x, i := range best.Rows {
+		v += float64(g.worth[i] * float64(best.Counts[x]))
+	}
+	if most > 0 && v >= least*float64(best.Cost) {
 		pl.Take(best)
 	}
 }
@@ -99,15 +163,19 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 	bin := &c.Bins[b]
 	l.Open(bin)
 	g.put = g.put[:0]
+	g.over = append(g.over[:0], make([]int64, c.NumResources)...)
 	for x, r := range f.Rows {
-		want, of := f.Counts[x], slices.Clone(g.rows[r])
+		want, of := f.Counts[x], slices.Clone(g.sub.c.ItemsOf[r])
 		slices.SortStableFunc(of, func(i, j int32) int { // what the fewest bins take first, then what there is most of
 			return cmp.Or(cmp.Compare(c.KindOf[i], c.KindOf[j]), cmp.Compare(pl.Rest[j], pl.Rest[i]))
 		})
+		of = slices.DeleteFunc(of, func(i int32) bool { return !bin.Takes.Has(int(i)) })
+		if g.p.Near {
+			g.balance(pl, bin, of, want, g.p.Items[g.sub.c.ItemsOf[r][0]].Request)
+			continue
+		}
 		for _, i := range of {
-			if bin.Takes.Has(int(i)) {
-				want -= g.add(i, min(want, pl.Rest[i]))
-			}
+			want -= g.add(i, min(want, pl.Rest[i]))
 		}
 	}
 	for _, t := range bin.Kinds {
@@ -127,6 +195,31 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 		}
 	}
 	return out
+}
+
+// balance puts so many pods of some rows into the open bin, or as many as fit, so that all that is in there stays near what it would be if each pod asked for the mean.
+func (g *guide) balance(pl *compact.Plan, bin *compact.Bin, of []int32, want int32, mean []int64) {
+	c := g.s.c
+	off := func(i int32) float64 {
+		sum := 0.0
+		for r, v := range g.over {
+			if f := bin.Free[r]; f > 0 {
+				sum += math.Abs(float64(v+c.Request[int(i)*c.NumResources+r]-mean[r])) / float64(f)
+			}
+		}
+		return sum
+	}
+	for want > 0 && len(of) > 0 {
+		i := slices.MinFunc(of, func(i, j int32) int { return cmp.Compare(off(i), off(j)) })
+		if g.add(i, min(1, pl.Rest[i]-g.s.greedy.open.Counts[i])) == 0 {
+			of = slices.DeleteFunc(of, func(j int32) bool { return i == j })
+			continue
+		}
+		for r := range g.over {
+			g.over[r] += c.Request[int(i)*c.NumResources+r] - mean[r]
+		}
+		want--
+	}
 }
 
 // add puts up to most pods of a row into the open bin, and says how many.

@@ -114,3 +114,75 @@ func TestTooManyRowsForAProgrammeArePackedAsASimplerProblemIs(t *testing.T) {
 		}
 	}
 }
+
+// TestManyDifferentRequests: of pods that all ask for something else, and more of them than a programme has rows, mean requests are planned for.
+func TestManyDifferentRequests(t *testing.T) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := &problem.Problem{}
+		all := bits.New(500)
+		for i := range 500 {
+			all.Add(i)
+			p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(8), Request: []int64{100 + r.Int64N(3900), 100 + r.Int64N(12000)}})
+		}
+		for _, cores := range []int64{2, 4, 8, 16, 32} {
+			for k, memory := range []int64{2000, 4000, 8000} {
+				p.Bins = append(p.Bins, problem.Bin{Price: cores * []int64{17000, 20000, 26000}[k], Free: []int64{1000 * cores, memory * cores}, Takes: all, Most: -1})
+			}
+		}
+		s := optimise.Solve(p)
+		if bad := check(p, s); bad != "" {
+			t.Fatal(bad)
+		}
+		if gap := float64(s.Cost)/float64(s.Bound) - 1; gap > 0.04 { // greedily, it is 7 %
+			t.Errorf("seed %d costs %.1f %% more than the bound", seed, 100*gap)
+		}
+	}
+}
+
+// TestRulesThatNeverBind are no part of what is joined to prove a bound, however many pods they let share a bin.
+func TestRulesThatNeverBind(t *testing.T) {
+	const rows = 140
+	p := &problem.Problem{}
+	all := bits.New(rows)
+	sets := []bits.Set{bits.New(rows), bits.New(rows), bits.New(rows)}
+	for i := range rows {
+		all.Add(i)
+		sets[i%3].Add(i)
+		p.Items = append(p.Items, problem.Item{Count: 2, Request: []int64{700 + int64(i*37%900), 2000 - int64(i*53%1100)}})
+	}
+	for k, most := range []int{1<<31 - 1, 1 << 40, 3} {
+		p.Rules = append(p.Rules, problem.Rule{Trigger: sets[k], Counted: sets[k], Most: most})
+	}
+	p.Bins = []problem.Bin{{Price: 1000, Free: []int64{4000, 4000}, Takes: all, Most: -1}, {Price: 1700, Free: []int64{8000, 8000}, Takes: all, Most: -1}}
+	s := optimise.Solve(p)
+	if bad := check(p, s); bad != "" {
+		t.Fatal(bad)
+	}
+	p.BoundOnly = true
+	if b := optimise.Solve(p); b.Bound > s.Cost || b.Bound == 0 {
+		t.Errorf("the bound is %d, and a plan costs %d", b.Bound, s.Cost)
+	}
+}
+
+// TestNothingAskedFor: pods that take nothing of any bin are packed all the same.
+func TestNothingAskedFor(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		rows := 3 + r.IntN(10)
+		p := &problem.Problem{}
+		for range rows {
+			p.Items = append(p.Items, problem.Item{Count: 3 + r.IntN(10), Request: []int64{0}})
+		}
+		for range 3 + r.IntN(4) {
+			takes := bits.New(rows)
+			for i := range rows {
+				takes.Put(i, r.IntN(2) == 0)
+			}
+			p.Bins = append(p.Bins, problem.Bin{Price: 10 + r.Int64N(30), Free: []int64{5}, Takes: takes, Most: -1})
+		}
+		if bad := check(p, optimise.Solve(p)); bad != "" {
+			t.Fatalf("seed %d: %s", seed, bad)
+		}
+	}
+}

@@ -1,12 +1,13 @@
 // Package simplify makes a packing problem with too many rows for the linear programme one with fewer.
 //
 // Rules and preferences are left out, and what differs in nothing else becomes one, so that no packing of the whole problem costs less than the bound of the simpler
-// one. It never solves anything. Start reading with Of.
+// one. Where that leaves too many different requests, those near each other become one, too, and there is no such bound. It never solves anything. Start reading with Of.
 package simplify
 
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/bits"
@@ -20,8 +21,10 @@ type Simpler struct {
 	problem.Problem
 	// BinsOf are, by bin, those of the whole problem that it stands for.
 	BinsOf [][]int32
-	c      *compact.Problem
-	base   *compact.Plan
+	// Near says that rows of about equal requests became one of their mean: what is proven of that is not proven of them.
+	Near bool
+	c    *compact.Problem
+	base *compact.Plan
 }
 
 const (
@@ -33,13 +36,19 @@ const (
 	alikePrice  = 1.25
 	mostAlike   = 8
 	leastShared = 5
+	// Requests that become one differ by up to firstApart, or by more if there are more than one in nearShare of the rows that there may be, but not by lastApart.
+	nearShare, firstApart, lastApart = 2, 0.02, 2.0
 )
 
-// Of makes what a plan has left of a problem simpler, so that there are no more than so many rows; nil where there are more all the same.
+// Of makes what a plan has left of a problem simpler, so that there are no more than so many rows; nil where there are more all the same. Where a bound alone is asked
+// for, it makes none that proves nothing.
 func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 	whole := base.Problem
-	for _, unite := range []bool{false, true} {
-		p := &Simpler{c: whole, base: base}
+	for _, way := range []struct{ unite, near bool }{{}, {unite: true}, {true, true}} {
+		if way.near && whole.Source.BoundOnly {
+			break
+		}
+		p := &Simpler{c: whole, base: base, Near: way.near}
 		p.Work, p.GapTarget, p.Stop, p.Drop = work, whole.Source.GapTarget, whole.Source.Stop, true
 		for i, n := range p.base.Rest {
 			p.Items = append(p.Items, problem.Item{Count: int(n), Request: p.c.Request[i*p.c.NumResources : (i+1)*p.c.NumResources]})
@@ -49,13 +58,16 @@ func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 		} else {
 			p.keepRules()
 		}
-		p.addBins(unite)
+		p.addBins(way.unite)
 		for l, most := range p.base.LimitLeft {
 			limit := problem.Limit{Most: max(0, most), Amount: make([]int64, len(p.BinsOf))}
 			for b, of := range p.BinsOf {
 				limit.Amount[b] = p.c.Bins[of[0]].Amount[l]
 			}
 			p.Limits = append(p.Limits, limit)
+		}
+		if way.near {
+			p.joinNear(rows / nearShare)
 		}
 		if c := compact.Compile(&p.Problem); c.NumRows <= rows {
 			if p.capRows(c) {
@@ -75,20 +87,31 @@ func (p *Simpler) keepRules() {
 }
 
 // joinRules makes one rule of those that let only so many pods of their own rows share a bin, and have no rows in common: no more than so many in all of all their
-// pods. It asks for fewer rows than the rules do, and where they are much alike it proves as much; a plan keeps to each of them less.
+// pods. It asks for fewer rows than the rules do, and where they are much alike it proves as much; a plan keeps to each of them less. A rule that lets all of its pods
+// share a bin has nothing to say.
 func (p *Simpler) joinRules() {
 	joined, most := bits.New(len(p.Items)), 0
 	for _, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
-		if of := p.rowsOf(r); !meet(joined, of) {
+		of, n := p.rowsOf(r), int(p.c.Rules[r].Most)
+		if n < p.podsOf(of) && !meet(joined, of) {
 			for w, word := range of {
 				joined[w] |= word
 			}
-			most += int(p.c.Rules[r].Most)
+			most += n
 		}
 	}
 	if most > 0 {
 		p.Rules = append(p.Rules, problem.Rule{Trigger: joined, Counted: joined, Most: most})
 	}
+}
+
+func (p *Simpler) podsOf(rows bits.Set) (n int) {
+	for i, it := range p.Items {
+		if rows.Has(i) {
+			n += it.Count
+		}
+	}
+	return n
 }
 
 func meet(a, b bits.Set) bool {
@@ -218,4 +241,85 @@ func (p *Simpler) alike(a, b int32) bool {
 		}
 	}
 	return both*leastShared > either
+}
+
+// joinNear gives items of about equal requests the mean of these, where the same bins take them and they have a part in the same rules: as near as leaves no
+// more than so many that differ.
+func (p *Simpler) joinNear(most int) {
+	for apart := firstApart; apart < lastApart; apart *= 1.25 {
+		if groups := p.near(apart); len(groups) <= most {
+			for _, of := range groups {
+				p.takeMean(of)
+			}
+			return
+		}
+	}
+}
+
+// near are groups of items whose requests differ by no more than such a part of them in each resource, and which no bin that holds each of them tells apart.
+func (p *Simpler) near(apart float64) map[string][]int {
+	var key []byte
+	cells, groups := make(map[string][]int), make(map[string][]int)
+	for i, it := range p.Items {
+		key = key[:0]
+		for _, q := range it.Request {
+			key = binary.AppendVarint(key, int64(math.Log1p(float64(q))/math.Log1p(apart)))
+		}
+		cells[string(key)] = append(cells[string(key)], i)
+	}
+	for cell, of := range cells {
+		most := make([]int64, p.c.NumResources)
+		for _, i := range of {
+			for r, q := range p.Items[i].Request {
+				most[r] = max(most[r], q)
+			}
+		}
+		for _, i := range of {
+			name := cell + p.apartBy(i, most)
+			groups[name] = append(groups[name], i)
+		}
+	}
+	return groups
+}
+
+// apartBy says which of the bins that hold most take an item, and which rules it has a part in.
+func (p *Simpler) apartBy(item int, most []int64) string {
+	key := []byte{0}
+	for b := range p.Bins {
+		if p.Bins[b].Takes.Has(item) && p.c.Bins[p.BinsOf[b][0]].Fits(most) {
+			key = binary.AppendUvarint(key, uint64(b)+1)
+		}
+	}
+	key = append(key, 0)
+	for r := range p.Rules {
+		if p.Rules[r].Counted.Has(item) {
+			key = binary.AppendUvarint(key, uint64(r)+1)
+		}
+	}
+	return string(key)
+}
+
+// takeMean gives items the mean request of all their pods, and has what takes any of them take all.
+func (p *Simpler) takeMean(items []int) {
+	mean, pods := make([]int64, p.c.NumResources), 0
+	for _, i := range items {
+		pods += p.Items[i].Count
+	}
+	for r := range mean {
+		sum := 0.0
+		for _, i := range items {
+			sum += float64(float64(p.Items[i].Request[r]) * float64(p.Items[i].Count))
+		}
+		mean[r] = int64(math.Ceil(sum / float64(max(1, pods))))
+	}
+	for _, i := range items {
+		p.Items[i].Request = mean
+	}
+	for _, bin := range p.Bins {
+		if slices.ContainsFunc(items, bin.Takes.Has) {
+			for _, i := range items {
+				bin.Takes.Add(i)
+			}
+		}
+	}
 }
