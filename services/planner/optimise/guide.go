@@ -9,10 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/simplify"
 )
 
-const (
-	// mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must be worth leastFull of its price.
-	mostParts, leastFull = 3, 0.96
-)
+// mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must be worth leastFull of its price.
+// mostChoices is among how many rows the next pod is chosen.
+const mostParts, leastFull, mostChoices = 3, 0.96, 32
 
 // packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no packing costs less than what is proven for that one.
 func (s *solver) packAsSimpler(work int64) {
@@ -114,6 +113,9 @@ func (g *guide) followAll(pl *compact.Plan, before func(x, y compact.Filling) in
 	fillings := slices.Clone(g.sub.best.Fillings)
 	slices.SortStableFunc(fillings, before)
 	for _, f := range fillings {
+		if g.s.stopped() {
+			return
+		}
 		for range f.Copies {
 			g.follow(pl, g.p.BinsOf[g.sub.c.Bins[f.Bin].Index], f, least)
 		}
@@ -165,15 +167,14 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 	g.put = g.put[:0]
 	g.over = append(g.over[:0], make([]int64, c.NumResources)...)
 	for x, r := range f.Rows {
-		want, of := f.Counts[x], slices.Clone(g.sub.c.ItemsOf[r])
-		slices.SortStableFunc(of, func(i, j int32) int { // what the fewest bins take first, then what there is most of
-			return cmp.Or(cmp.Compare(c.KindOf[i], c.KindOf[j]), cmp.Compare(pl.Rest[j], pl.Rest[i]))
-		})
-		of = slices.DeleteFunc(of, func(i int32) bool { return !bin.Takes.Has(int(i)) })
+		want, of := f.Counts[x], slices.DeleteFunc(slices.Clone(g.sub.c.ItemsOf[r]), func(i int32) bool { return pl.Rest[i] == 0 || !bin.Takes.Has(int(i)) })
 		if g.p.Near {
 			g.balance(pl, bin, of, want, g.p.Items[g.sub.c.ItemsOf[r][0]].Request)
 			continue
 		}
+		slices.SortStableFunc(of, func(i, j int32) int { // what the fewest bins take first, then what there is most of
+			return cmp.Or(cmp.Compare(c.KindOf[i], c.KindOf[j]), cmp.Compare(pl.Rest[j], pl.Rest[i]))
+		})
 		for _, i := range of {
 			want -= g.add(i, min(want, pl.Rest[i]))
 		}
@@ -198,6 +199,7 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 }
 
 // balance puts so many pods of some rows into the open bin, or as many as fit, so that all that is in there stays near what it would be if each pod asked for the mean.
+// Of many rows it looks at mostChoices.
 func (g *guide) balance(pl *compact.Plan, bin *compact.Bin, of []int32, want int32, mean []int64) {
 	c := g.s.c
 	off := func(i int32) float64 {
@@ -208,6 +210,12 @@ func (g *guide) balance(pl *compact.Plan, bin *compact.Bin, of []int32, want int
 			}
 		}
 		return sum
+	}
+	if n := len(of); n > mostChoices {
+		for k := range mostChoices {
+			of[k] = of[k*n/mostChoices]
+		}
+		of = of[:mostChoices]
 	}
 	for want > 0 && len(of) > 0 {
 		i := slices.MinFunc(of, func(i, j int32) int { return cmp.Compare(off(i), off(j)) })
