@@ -82,6 +82,7 @@ func builtins() []builtin {
 		{"draw", true, func(c *Catalog, seed int) (*Workload, error) { return anything(c, seed), nil }},
 		{"shrink", true, func(_ *Catalog, seed int) (*Workload, error) { return shrinking(seed), nil }},
 		{"preferences", true, func(_ *Catalog, size int) (*Workload, error) { return preferences(12, size), nil }},
+		{"requests", true, func(_ *Catalog, size int) (*Workload, error) { return measured(13, size), nil }},
 	}
 }
 
@@ -163,9 +164,27 @@ func anyShape(r *random) Shape {
 		weights[i] = math.Pow(float64(c), -0.5)
 	}
 	cpu := cores[r.pick(weights)]
-	perCore := 512 * math.Exp(r.float()*math.Log(16))
-	memory := int64(float64(cpu)*perCore/1000) / step * step
+	memory := memoryFor(r, cpu) / step * step
 	return Shape{CPU: cpu, Memory: min(max(memory, least), most)}
+}
+
+// memoryFor draws half to eight GiB a core, in MiB.
+func memoryFor(r *random, cpu int64) int64 {
+	perCore := 512 * math.Exp(r.float()*math.Log(16))
+	return int64(float64(cpu) * perCore / 1000)
+}
+
+// measured is pods of which four each ask for the same, as where requests follow what was used: from 20m to 8 cores, to the millicore and the MiB.
+func measured(seed uint64, pods int) *Workload {
+	r := newRandom(seed)
+	w := &Workload{Note: fmt.Sprintf("%d pods, four of each request", pods), Seed: seed, Pools: []Pool{poolOf("wide")}}
+	for i := 0; pods > 0; i++ {
+		cpu := int64(20 * math.Exp(r.float()*r.float()*math.Log(400)))
+		w.Shapes = append(w.Shapes, Shape{CPU: cpu, Memory: max(16, memoryFor(r, cpu)), Labels: map[string]string{"app": "v" + strconv.Itoa(i)}})
+		w.Pending = append(w.Pending, Count{i, min(4, pods)})
+		pods -= 4
+	}
+	return w
 }
 
 // shapeCounts collects pods by shape, in the order in which shapes first appear.

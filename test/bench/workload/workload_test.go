@@ -106,6 +106,7 @@ func TestBuiltInWorkloadsAreWhatTheyAreCalled(t *testing.T) {
 		"W5": {0, 44, 1000}, "W5-100": {0, 44, 100}, "W6": {0, 44, 2000},
 		"G2-500": {500, 50, 0}, "G3-500": {500, 0, 0}, "GC-1250": {1250, 50, 0}, "GN-30": {200, 64, 30}, "GF-30": {200, 46, 30},
 		"draw-7": {0, 0, 0}, "shrink-7": {0, 0, 0}, "mix-1000": {1000, 0, 0}, "preferences-400": {400, 30, 0},
+		"requests-402": {402, 101, 0},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
