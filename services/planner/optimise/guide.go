@@ -15,7 +15,7 @@ const mostParts, leastFull, mostChoices = 3, 0.96, 32
 
 // packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no packing costs less than what is proven for that one.
 func (s *solver) packAsSimpler(work int64) {
-	g := s.guideFor(s.base, work)
+	g := s.guideFor(s.base, maxRows, work)
 	if g == nil {
 		return
 	}
@@ -40,6 +40,16 @@ func (s *solver) packAsSimpler(work int64) {
 	}
 }
 
+// packByMeans packs as a plan for fewer rows does, which are means where no others are, unless the best plan is as good as asked for.
+func (s *solver) packByMeans(work int64) {
+	if s.stopped() || float64(s.aim()) <= float64(s.bound)*(1+s.gap) {
+		return
+	}
+	if g := s.guideFor(s.base, s.c.NumRows-1, work); g != nil {
+		s.packInParts(g, work)
+	}
+}
+
 // packInParts follows a plan for mean requests where it works out, and then one for what is left, whose requests differ less.
 func (s *solver) packInParts(g *guide, work int64) {
 	pl, worth, least := s.base.Clone(), g.worth, leastFull
@@ -48,7 +58,7 @@ func (s *solver) packInParts(g *guide, work int64) {
 			least = 0
 		}
 		if g.followAll(pl, byPrice, least); part < mostParts && pl.Pods > 0 {
-			g = s.guideFor(pl, work/2)
+			g = s.guideFor(pl, maxRows, work/2)
 		}
 	}
 	s.finish(pl, worth)
@@ -57,9 +67,9 @@ func (s *solver) packInParts(g *guide, work int64) {
 
 func byPrice(x, y compact.Filling) int { return cmp.Compare(y.Cost, x.Cost) }
 
-// guideFor solves the simpler problem of what a plan has left; nil where that can't be done.
-func (s *solver) guideFor(base *compact.Plan, work int64) *guide {
-	p, c := simplify.Of(base, maxRows, work)
+// guideFor solves the simpler problem of what a plan has left, of so many rows at most; nil where that can't be done.
+func (s *solver) guideFor(base *compact.Plan, rows int, work int64) *guide {
+	p, c := simplify.Of(base, rows, work)
 	if p == nil || s.stopped() {
 		return nil
 	}

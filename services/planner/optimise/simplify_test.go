@@ -140,7 +140,7 @@ func TestManyDifferentRequests(t *testing.T) {
 	}
 }
 
-// TestRulesThatNeverBind are no part of what is joined to prove a bound, however many pods they let share a bin.
+// TestRulesThatNeverBind prove no more than what is true, however many pods they let share a bin.
 func TestRulesThatNeverBind(t *testing.T) {
 	const rows = 140
 	p := &problem.Problem{}

@@ -125,7 +125,10 @@ func (s *solver) runExact() bool {
 
 // improve leads the search by linear programming.
 func (s *solver) improve() {
-	budget := s.budget()
+	budget, few := s.budget(), s.fewOfEach()
+	if few && s.c.NumRows > boundRows {
+		budget /= 2 // the other half is for means
+	}
 	r, worth := compact.PriceResources(s.c, s.base.Rest, func(b int32) bool { return !s.c.Bins[b].Existing() })
 	if !s.c.Source.BoundOnly {
 		s.start(r.Worth, s.greedy.wide)
@@ -173,12 +176,22 @@ func (s *solver) improve() {
 		}
 	}
 	root := settle.RootOf(x)
-	if !s.c.Source.BoundOnly {
+	if few {
+		s.packByMeans(budget)
+	}
+	if !s.c.Source.BoundOnly && (!few || s.kind != KindResource || s.c.NumRows <= boundRows) {
 		s.round(x, y, r.Worth, budget)
 	}
 	if t != nil {
 		s.settle(t, root, budget)
 	}
+}
+
+// fewOfEach says that a plan is asked for, without rules, of many rows with so few pods each that the programme's solution is of little use: it is all parts of fillings, and its duals
+// take long to become more than resource weights.
+func (s *solver) fewOfEach() bool {
+	p, n := s.c.Source, s.c.NumRows
+	return n > fewRows && n <= maxRows && s.c.Pods() < fewPods*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
 }
 
 // settle looks for the last per cent: for a better plan where pods are few, and for a bound where one is asked for.
@@ -330,6 +343,8 @@ const (
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
 	// plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
+	// Of more than fewRows with less than fewPods each in the mean, mean requests are planned for, too.
+	fewRows, fewPods = 64, 16
 	// boundRows is up to how many rows that is so where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
 	boundRows, boundWork = maxRows / 2, 100_000_000
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.

@@ -87,17 +87,15 @@ func (p *Simpler) keepRules() {
 }
 
 // joinRules makes one rule of those that let only so many pods of their own rows share a bin, and have no rows in common: no more than so many in all of all their
-// pods. It asks for fewer rows than the rules do, and where they are much alike it proves as much; a plan keeps to each of them less. A rule that lets all of its pods
-// share a bin has nothing to say.
+// pods. It asks for fewer rows than the rules do, and where they are much alike it proves as much; a plan keeps to each of them less.
 func (p *Simpler) joinRules() {
 	joined, most := bits.New(len(p.Items)), 0
 	for _, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
-		of, n := p.rowsOf(r), int(p.c.Rules[r].Most)
-		if n < p.podsOf(of) && !meet(joined, of) {
+		if of := p.rowsOf(r); !meet(joined, of) {
 			for w, word := range of {
 				joined[w] |= word
 			}
-			most += n
+			most += min(int(p.c.Rules[r].Most), p.podsOf(of)) // a rule may let more pods share a bin than there are
 		}
 	}
 	if most > 0 {
