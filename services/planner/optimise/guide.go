@@ -27,16 +27,17 @@ func (s *solver) packAsSimpler(work int64) {
 		s.bound, s.kind = g.sub.bound, min(g.sub.kind, KindLP)
 	}
 	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those of the most rows.
+	if !g.knows() {
+		return
+	}
 	for _, before := range []func(x, y compact.Filling) int{
 		byPrice,
 		func(x, y compact.Filling) int { return cmp.Compare(len(y.Rows), len(x.Rows)) },
 	} {
-		if g.knows() {
-			pl := s.base.Clone()
-			g.followAll(pl, before, 0)
-			s.finish(pl, g.worth)
-			s.offer(pl)
-		}
+		pl := s.base.Clone()
+		g.followAll(pl, before, 0)
+		s.finish(pl, g.worth)
+		s.offer(pl)
 	}
 }
 
@@ -53,13 +54,15 @@ func (s *solver) packByMeans(work int64) {
 // packInParts follows a plan for mean requests where it works out, and then one for what is left, whose requests differ less.
 func (s *solver) packInParts(g *guide, work int64) {
 	pl, worth, least := s.base.Clone(), g.worth, leastFull
-	for part := 1; part <= mostParts && g != nil && g.knows(); part++ {
+	for part := 1; g != nil && g.knows(); part++ {
 		if part == mostParts {
 			least = 0
 		}
-		if g.followAll(pl, byPrice, least); part < mostParts && pl.Pods > 0 {
-			g = s.guideFor(pl, maxRows, work/2)
+		g.followAll(pl, byPrice, least)
+		if part == mostParts || pl.Pods == 0 {
+			break
 		}
+		g = s.guideFor(pl, maxRows, work/2)
 	}
 	s.finish(pl, worth)
 	s.offer(pl)

@@ -191,7 +191,7 @@ func (s *solver) improve() {
 // take long to become more than resource weights.
 func (s *solver) fewOfEach() bool {
 	p, n := s.c.Source, s.c.NumRows
-	return n > fewRows && n <= maxRows && s.c.Pods() < fewPods*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
+	return n > meansRows && n <= maxRows && s.c.Pods() < meansPods*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
 }
 
 // settle looks for the last per cent: for a better plan where pods are few, and for a bound where one is asked for.
@@ -343,9 +343,9 @@ const (
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
 	// plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
-	// Of more than fewRows with less than fewPods each in the mean, mean requests are planned for, too.
-	fewRows, fewPods = 64, 16
-	// boundRows is up to how many rows that is so where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
+	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
+	meansRows, meansPods = 64, 16
+	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
 	boundRows, boundWork = maxRows / 2, 100_000_000
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
 	maxFinalSplits = 1 << 13

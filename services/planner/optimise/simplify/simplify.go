@@ -313,10 +313,11 @@ func (p *Simpler) takeMean(items []int) {
 	for _, i := range items {
 		p.Items[i].Request = mean
 	}
-	for _, bin := range p.Bins {
-		if slices.ContainsFunc(items, bin.Takes.Has) {
+	for b := range p.Bins {
+		takes := &p.Bins[b].Takes
+		if slices.ContainsFunc(items, takes.Has) {
 			for _, i := range items {
-				bin.Takes.Add(i)
+				takes.Add(i)
 			}
 		}
 	}
