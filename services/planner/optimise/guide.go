@@ -148,11 +148,7 @@ func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling, least 
 			best, most = x, v
 		}
 	}
-	v := 0.0
-	for x, i := range best.Rows {
-		v += float64(g.worth[i] * float64(best.Counts[x]))
-	}
-	if most > 0 && v >= least*float64(best.Cost) {
+	if most > 0 && best.Worth(g.worth) >= least*float64(best.Cost) {
 		pl.Take(best)
 	}
 }

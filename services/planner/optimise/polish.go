@@ -109,15 +109,6 @@ func (p *polisher) cheapest(pl *compact.Plan, rows, cnt []int32, below int64) (b
 	return best, below
 }
 
-// loss is what a filling costs beyond the worth of its pods.
-func (p *polisher) loss(q *compact.Filling) float64 {
-	v := float64(q.Cost)
-	for x, i := range q.Rows {
-		v -= float64(float64(q.Counts[x]) * p.y[i])
-	}
-	return v
-}
-
 // worst are the places of the patterns by loss of one copy, the greatest first.
 func (p *polisher) worst(pl *compact.Plan) []int {
 	type lossy struct {
@@ -126,8 +117,8 @@ func (p *polisher) worst(pl *compact.Plan) []int {
 	}
 	var all []lossy
 	for at := range pl.Fillings {
-		if pl.Fillings[at].Copies > 0 {
-			all = append(all, lossy{p.loss(&pl.Fillings[at]), at})
+		if q := &pl.Fillings[at]; q.Copies > 0 {
+			all = append(all, lossy{float64(q.Cost) - q.Worth(p.y), at})
 		}
 	}
 	slices.SortFunc(all, func(a, b lossy) int {

@@ -32,7 +32,9 @@ type solver struct {
 	slab compact.Slab
 	// base is what free bins hold, best the best plan so far.
 	base, best *compact.Plan
-	greedy     *greedy
+	// fillings are those of packings that lead the programme, beside the best plan's.
+	fillings []compact.Filling
+	greedy   *greedy
 	// lp is the value of the linear programme, 0 before it is known: no packing is much below it.
 	lp float64
 	// bound is in micro-dollars, already rounded down.
@@ -155,6 +157,9 @@ func (s *solver) improve() {
 		x.Program.WorkLimit = 2 * budget
 		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2})
 	case !s.c.Source.BoundOnly:
+		if !s.c.Source.Tried && s.c.Pods() < correctPods*s.c.NumRows {
+			s.fillings = s.correct(r.Worth, budget/correctShare)
+		}
 		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2})
 		y = slices.Clone(x.Duals)
 		s.duals = y
@@ -273,7 +278,7 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
 	g.Gap, g.Stop = s.gap/lpShare, s.stopped
 	x.AddUsedUpLimits(s.best)
-	x.Begin(s.base, s.best.Fillings)
+	x.Begin(s.base, append(s.fillings, s.best.Fillings...))
 	for n := range pricing.MaxLimitRounds + 1 {
 		x.Generate(g)
 		if n == pricing.MaxLimitRounds || x.Work() >= g.Limit || !x.AddExceededLimits(s.base) {

@@ -23,6 +23,14 @@ type Filling struct {
 	Cost int64
 }
 
+// Worth is what the pods of one copy are worth, by row.
+func (f *Filling) Worth(byRow []float64) (sum float64) {
+	for x, i := range f.Rows {
+		sum += float64(byRow[i] * float64(f.Counts[x]))
+	}
+	return sum
+}
+
 // NewPlan makes a plan that has placed nothing.
 func NewPlan(c *Problem) *Plan {
 	pl := &Plan{Problem: c, Rest: slices.Clone(c.Count), Used: make([]int32, len(c.Bins)), LimitLeft: slices.Clone(c.Limits)}
