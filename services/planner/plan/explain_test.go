@@ -77,6 +77,17 @@ func TestAReasonNamesTheNearestMissOfAPendingPod(t *testing.T) {
 			},
 			code: model.CodeResources, says: "nvidia.com/gpu, which no allowed instance type offers",
 		},
+		"all of a resource is reserved": {
+			build: func(w *world) {
+				for i := range w.Snapshot.Catalogs[0].InstanceTypes {
+					w.Snapshot.Catalogs[0].InstanceTypes[i].Allocatable = amounts(1930, 0, 29)
+				}
+			},
+			class: func(c *model.PodClass) {
+				c.Requests = model.Amounts{{Resource: "cpu", Value: 100}, {Resource: "pods", Value: 1}}
+			},
+			code: model.CodeResources, says: "the node class reserves all 3.7 GiB of memory that the nearest allowed type has (c5.large)", instance: "c5.large",
+		},
 		"EC2 has none": {
 			build: func(w *world) {
 				for i := range w.Snapshot.Offerings {

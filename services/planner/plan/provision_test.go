@@ -502,3 +502,17 @@ func TestAZoneHasOneID(t *testing.T) {
 		t.Errorf("got %v, want an error that names zone_id", err)
 	}
 }
+
+// A kubelet does not start where more is reserved than there is, whatever the pods ask for.
+func TestATypeOfWhichAllIsReservedIsNotBought(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.pending("inflate", 1)
+	class := &w.Snapshot.PodClasses[0]
+	class.Requests = model.Amounts{{Resource: "cpu", Value: 100}, {Resource: "pods", Value: 1}}
+	reserved := &w.Snapshot.Catalogs[0].InstanceTypes[0]
+	reserved.Allocatable = amounts(1930, 0, 29)
+	if got := types(w.decide(t)); !cmp.Equal(got, []string{"m5.large×1"}) {
+		t.Errorf("bought %v, want m5.large: nothing is left of the memory of %s", got, reserved.Name)
+	}
+}

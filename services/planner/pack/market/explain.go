@@ -181,6 +181,10 @@ func (m *Market) explainOption(
 		r.Subject = subject
 		return missLabels, r, 0
 	}
+	if o.crowded {
+		r, lack := m.tooSmallForDaemons(o)
+		return missSize, r, lack
+	}
 	if view.Fits(o.Free, c.Alone, 1) == 0 {
 		return missSize, m.tooSmall(o, c), Share(c.Alone, atLeastOne(o.Free))
 	}
@@ -255,6 +259,27 @@ func unavailable(o *Option) model.Reason {
 		Message: fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05")),
 		Remedy:  "allow more instance types, zones or capacity types in the pool",
 	}
+}
+
+// tooSmallForDaemons names the resource that is shortest on an option before it has any pod, and the part of it that DaemonSets ask for.
+func (m *Market) tooSmallForDaemons(o *Option) (r model.Reason, lack float64) {
+	worst := 0
+	for i, free := range o.Free {
+		if part := float64(o.Overhead[i]+1) / float64(max(1, o.allocatable[i])); (free < 0 || o.allReserved(i)) && part > lack {
+			worst, lack = i, part
+		}
+	}
+	name := m.World.Index.Name(worst)
+	r = model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
+	if o.allReserved(worst) {
+		r.Message = fmt.Sprintf("the node class reserves all %s of %s that the nearest allowed type has (%s)", fit.Quantity(name, o.Capacity[worst]), name, o.Type.Name)
+		r.Remedy = "lower kubeReserved, systemReserved or evictionHard in spec.kubelet of the node class, or allow larger instance types"
+		return r, lack
+	}
+	r.Message = fmt.Sprintf("DaemonSets need %s of %s on every node; the nearest allowed type has %s (%s)",
+		fit.Quantity(name, o.Overhead[worst]), name, fit.Quantity(name, o.allocatable[worst]), o.Type.Name)
+	r.Remedy = fmt.Sprintf("allow instance types with more %s, or have the DaemonSets ask for less or select other nodes", name)
+	return r, lack
 }
 
 // tooSmall names the resource that is shortest on an option.

@@ -69,7 +69,7 @@ func (o *Option) Takes(it *Item, preferred bool) bool {
 	if preferred {
 		admitted = o.prefers
 	}
-	return admitted.Has(c.Profile.Index) && view.Fits(o.Free, c.Alone, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
+	return !o.crowded && admitted.Has(c.Profile.Index) && view.Fits(o.Free, c.Alone, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.In(it.Segment) && o.serves(c)
 }
 
 // Share is the largest part of any resource of a node that a pod takes.
@@ -122,7 +122,7 @@ func (o *Option) PreferredBy(l *Combined) bool { return o.prefers.Covers(l.profi
 
 // Fits says whether one node of the option holds the burden.
 func (o *Option) Fits(l *Combined) bool {
-	if view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.Covers(l.profiles) {
+	if o.crowded || view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.Covers(l.profiles) {
 		return false
 	}
 	if slices.ContainsFunc(l.segments, func(c *Segment) bool { return !o.In(c) }) {

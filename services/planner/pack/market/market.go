@@ -59,8 +59,10 @@ type Option struct {
 	// Ports are the host ports of DaemonSets.
 	Ports []model.HostPort
 
-	// allocatable is what pods can use, those of DaemonSets included.
+	// allocatable is what pods can use, those of DaemonSets included; crowded says that it is not enough for
+	// these, or that all of some resource is reserved: a kubelet does not start then.
 	allocatable view.Vector
+	crowded     bool
 	// ID is the place among all options of the market.
 	ID      int
 	Variant *Variant
@@ -285,7 +287,7 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 		if o == first || localDaemons || !touch.None() {
 			o.charge(w)
 		} else {
-			o.Free, o.Overhead, o.Ports = first.Free, first.Overhead, first.Ports
+			o.Free, o.Overhead, o.Ports, o.crowded = first.Free, first.Overhead, first.Ports, first.crowded
 		}
 		v.Options = append(v.Options, o)
 	}
@@ -333,4 +335,11 @@ func (o *Option) charge(w *view.World) {
 		o.Overhead.Add(d.Requested, 1)
 		o.Ports = append(o.Ports, d.HostPorts...)
 	}
+	o.crowded = false
+	for i, free := range o.Free {
+		o.crowded = o.crowded || free < 0 || o.allReserved(i)
+	}
 }
+
+// allReserved says that what the node class reserves of a resource leaves nothing.
+func (o *Option) allReserved(i int) bool { return o.allocatable[i] <= 0 && o.Capacity[i] > 0 }

@@ -26,9 +26,7 @@ func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
 	if len(v.Options) == 0 {
 		return nil, m.zoneIDClash(p, []require.Set{nil})
 	}
-	return slices.DeleteFunc(v.Options, func(o *Option) bool {
-		return !o.Available || slices.ContainsFunc(o.Free, func(n int64) bool { return n < 0 })
-	}), model.Reason{}
+	return slices.DeleteFunc(v.Options, func(o *Option) bool { return !o.Available || o.crowded }), model.Reason{}
 }
 
 // Capped is as many of a pool's options as a claim may list, with the pool's minValues; nil where these can't be met.

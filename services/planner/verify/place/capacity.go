@@ -60,7 +60,7 @@ func (c *Check) mayRun(p *Place, pod *model.Pod) {
 }
 
 // fits adds up what is there and what arrives, and for each variant what will start there by itself (NodeResourcesFit).
-// What no pod that arrives asks for is not looked at.
+// What no pod that arrives asks for is not looked at, unless the plan buys the node: DaemonSets' pods must fit there whatever others ask for.
 func (c *Check) fits(p *Place, arriving []*model.Pod) {
 	pods := make(map[model.Resource]int64)
 	for _, pod := range p.bound {
@@ -74,14 +74,19 @@ func (c *Check) fits(p *Place, arriving []*model.Pod) {
 			asked[a.Resource] = asked[a.Resource] || a.Value > 0
 		}
 	}
-	order := slices.Sorted(maps.Keys(asked))
 	for _, v := range p.kind.variants {
 		sum := maps.Clone(pods)
 		for _, class := range c.places.Daemons(p, v) {
 			Add(sum, class)
 		}
-		for _, r := range order {
-			if have := v.allocatable.Value(r); asked[r] && sum[r] > have {
+		looked := maps.Clone(asked)
+		if p.fresh {
+			for r, n := range sum {
+				looked[r] = looked[r] || n > 0
+			}
+		}
+		for _, r := range slices.Sorted(maps.Keys(looked)) {
+			if have := v.allocatable.Value(r); looked[r] && sum[r] > have {
 				c.r.Fail(p.subject, "its pods and DaemonSets need %d of %s, %s has %d", sum[r], r, v.Name, have)
 			}
 		}

@@ -28,6 +28,8 @@ type Place struct {
 	// away: until then it has what buffers keep there.
 	closed string
 	going  bool
+	// fresh says that the plan buys it.
+	fresh bool
 	// bound are the pods that it has. attachLimit is how many volumes a CSI driver attaches; ok is false where no limit is known.
 	bound       []*model.Pod
 	attachLimit func(driver model.Resource) (limit int64, ok bool)
@@ -108,7 +110,7 @@ func (ps *Places) New(claim *model.NodeClaim) *Place {
 	}
 	id, pool := string(claim.ID), ps.f.Cluster.Pools[claim.NodePool]
 	p := &Place{
-		kind: newKind(nil), subject: "claim " + id, host: "claim/" + id, pool: pool, disruption: claim.Disruption,
+		fresh: true, kind: newKind(nil), subject: "claim " + id, host: "claim/" + id, pool: pool, disruption: claim.Disruption,
 		attachLimit: ps.f.Market.AttachLimit(claim.NodeClass, claim.Offerings),
 	}
 	ps.fresh[claim] = p
