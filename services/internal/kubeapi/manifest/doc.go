@@ -6,8 +6,8 @@
 // skipped with a warning; older forms of Kerf's kinds become today's with warnings
 // that say what changed.
 //
-// The package decides nothing about the objects: it neither fills in defaults nor
-// validates beyond their shape; see kubeapi.SetDefaults and kubeapi.Validate. It
+// The package decides nothing about the objects: it neither fills in defaults, but for
+// fields that a schema requires, nor validates beyond their shape; see kubeapi.SetDefaults and kubeapi.Validate. It
 // opens no files: callers hand it readers. Start reading at Read.
 package manifest
 

@@ -37,7 +37,8 @@ type Options struct {
 	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
 	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, an autoscaler as its least number of replicas.
 	Assume bool
-	// Strict refuses fields that are not known or given twice. Without it they are ignored with a warning, as by the API server.
+	// Strict refuses fields that are not known or given twice, and objects without fields that their schema requires. Without it
+	// the former are ignored with a warning, as by the API server, and the latter assumed.
 	Strict bool
 	// InstanceProfile is what the old setting aws.defaultInstanceProfile was; "" when that is not known.
 	InstanceProfile string
@@ -260,7 +261,7 @@ func (r *reader) known(doc document, h header) {
 		r.fail(doc.place, h.title(), "", err.Error())
 		return
 	}
-	if !r.decode(doc, h, obj) || r.foreignPool(doc.place, h, obj) {
+	if !r.decode(doc, h, obj) || r.foreignPool(doc.place, h, obj) || !r.required(doc, h, obj) {
 		return
 	}
 	e := entry{place: doc.place, name: h.title(), object: obj}

@@ -46,5 +46,5 @@ settings may move from one object to another.`,
 
 // addStrict is the flag of commands that read manifests.
 func addStrict(c *cobra.Command, to *bool) {
-	c.Flags().BoolVar(to, "strict", false, "refuse fields that are not known, instead of a warning")
+	c.Flags().BoolVar(to, "strict", false, "refuse fields that are not known, and objects without required ones, instead of a warning")
 }
