@@ -173,3 +173,22 @@ func TestInAFolderTheLastOfANameCounts(t *testing.T) {
 		t.Error("two files that the user named may define it twice")
 	}
 }
+
+// TestWhatCanNotBeReadIsNotMissing has a class in the file that is no good: to say that a plain one stands for it would be wrong.
+func TestWhatCanNotBeReadIsNotMissing(t *testing.T) {
+	t.Parallel()
+	const pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n" +
+		"spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}}}}\n---\n"
+	for name, class := range map[string]string{
+		"a wrong value": "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\nspec: {tags: {a: 1}}\n",
+		"a tab":         "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\nspec:\n\trole: r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, warnings, err := manifest.Options{Assume: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(pool + class)})
+			if err == nil || len(warnings) != 0 {
+				t.Errorf("warnings %q, error %v; want the error alone", warnings, err)
+			}
+		})
+	}
+}

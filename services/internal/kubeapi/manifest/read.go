@@ -73,7 +73,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 		}
 	}
 	r.warnSkipped()
-	if o.Assume {
+	if o.Assume && len(r.errs) == 0 { // with errors nothing is planned for, and what could not be read would be taken for missing
 		r.assume()
 	}
 	r.moveKubelets()
