@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -105,22 +104,38 @@ func cutIndex(path string) (int, string, bool) {
 	return index, strings.TrimPrefix(rest, "."), true
 }
 
-// culprit finds the field that makes decode fail, and its value, by leaving out one field after the other: decoders of single
-// values, such as quantities, don't know where the value stands. "" means that no field is to blame.
-func culprit(text []byte, decode func([]byte) error) (path string, value any) {
-	var tree any
-	if len(text) > maxSearched || json.Unmarshal(text, &tree) != nil {
-		return "", nil
-	}
-	s := search{tree: tree, decode: decode, left: maxAttempts}
-	return s.blame(tree, ""), s.value
+// culprit is a value that can't be decoded.
+type culprit struct {
+	path  string // "" where no field is to blame
+	value any
+	err   error // what decoding says of it
 }
 
-// search is one for a culprit; value is that of the field found last.
+// culprits finds the fields that make decode fail, by leaving out one field after the other: decoders of single values, such as
+// quantities, don't know where the value stands, and those of objects stop at the first. They are in the order of their paths.
+func culprits(text []byte, decode func([]byte) error) (found []culprit) {
+	var tree any
+	if len(text) > maxSearched || json.Unmarshal(text, &tree) != nil {
+		return nil
+	}
+	s := search{tree: tree, decode: decode, left: maxAttempts}
+	for len(found) < MaxErrors && !s.decodes() {
+		leaf, ok := s.blame(tree, "")
+		if !ok {
+			break
+		}
+		found = append(found, s.found)
+		leaf.leaveOut()
+	}
+	return found
+}
+
+// search is one for culprits; found is the last.
 type search struct {
-	tree, value any
-	decode      func([]byte) error
-	left        int // attempts
+	tree   any
+	found  culprit
+	decode func([]byte) error
+	left   int // attempts
 }
 
 // decodes tells whether the tree does as it is now; of a search that has taken too long it says no.
@@ -128,21 +143,28 @@ func (s *search) decodes() bool {
 	if s.left--; s.left < 0 {
 		return false
 	}
+	return s.attempt() == nil
+}
+
+func (s *search) attempt() error {
 	text, err := json.Marshal(s.tree)
-	return err == nil && s.decode(text) == nil
+	if err != nil {
+		return err
+	}
+	return s.decode(text)
 }
 
 // blame changes node for a moment, to see whether it decodes without one of its fields. Where more than one is wrong, such as a
-// label in a selector and again in the template, they are left out from the last to the first, until the rest decodes.
-func (s *search) blame(node any, path string) string {
+// label in a selector and again in the template, they are left out from the last to the first, until the rest decodes: that
+// one is looked into while the others are out, so that what decoding says is of it.
+func (s *search) blame(node any, path string) (leaf member, ok bool) {
 	all := membersOf(node, path)
 	for _, m := range all {
 		m.leaveOut()
 		guilty := s.decodes()
 		m.restore()
 		if guilty {
-			s.value = m.value
-			return cmp.Or(s.blame(m.value, m.path), m.path)
+			return s.into(m), true
 		}
 	}
 	defer func() {
@@ -150,15 +172,24 @@ func (s *search) blame(node any, path string) string {
 			m.restore()
 		}
 	}()
-	for i := range all {
-		m := all[len(all)-1-i]
+	for _, m := range slices.Backward(all) {
 		if m.leaveOut(); s.decodes() {
 			m.restore()
-			s.value = m.value
-			return cmp.Or(s.blame(m.value, m.path), m.path)
+			return s.into(m), true
 		}
 	}
-	return ""
+	return member{}, false
+}
+
+// into finds the part of a member that is to blame, or else takes all of it.
+func (s *search) into(m member) member {
+	if leaf, ok := s.blame(m.value, m.path); ok {
+		return leaf
+	}
+	if err := s.attempt(); err != nil {
+		s.found = culprit{m.path, m.value, err}
+	}
+	return m
 }
 
 // member is a field of an object, or an item of a list, which is emptied, because leaving it out moves the others.

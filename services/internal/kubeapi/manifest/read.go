@@ -355,31 +355,44 @@ func (r *reader) decode(doc document, h header, obj any) bool {
 	return !r.options.Strict || len(problems) == 0
 }
 
-// wrongValue reports a value of the wrong type or form.
+// wrongValue reports values of the wrong type or form: each that can be told from the others, in the order of their fields.
 func (r *reader) wrongValue(doc document, h header, obj any, err error) {
-	path, value := culprit(doc.json, func(text []byte) error {
+	wrong := culprits(doc.json, func(text []byte) error {
 		fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
 		_, err := kjson.UnmarshalStrict(text, fresh)
 		return err
 	})
-	place, problem := doc.place, strings.TrimPrefix(err.Error(), "json: ")
-	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if len(wrong) == 0 {
+		wrong = []culprit{{err: err}}
+	}
+	for _, c := range wrong {
+		if r.full() {
+			return
+		}
+		place := doc.place
+		if c.path != "" {
+			place.Line = lineOf(doc, c.path)
+		}
+		r.fail(place, h.title(), c.path, problemOf(doc, c)+renamed(h, c.path))
+	}
+}
+
+// problemOf says in a user's words what is wrong with a value.
+func problemOf(doc document, c culprit) string {
+	problem := strings.TrimPrefix(c.err.Error(), "json: ")
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](c.err); ok {
 		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
-		if text := written(doc, path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
+		if text := written(doc, c.path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
 			problem += fmt.Sprintf(": YAML 1.1 takes %s for one; write %q", text, text)
 		}
 	}
-	if errors.Is(err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
+	if errors.Is(c.err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
 		problem = "want a quantity such as 2, 500m or 4Gi"
-		if text, ok := value.(string); ok {
+		if text, ok := c.value.(string); ok {
 			problem += fmt.Sprintf(", got %q", text)
 		}
 	}
-	problem += renamed(h, path)
-	if path != "" {
-		place.Line = lineOf(doc, path)
-	}
-	r.fail(place, h.title(), path, problem)
+	return problem
 }
 
 // wanted says in a user's words what a Go type takes.

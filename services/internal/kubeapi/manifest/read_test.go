@@ -497,3 +497,45 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestEachOfSeveralWrongValuesIsNamed looks at objects of which decoders tell the first fault only, without its place.
+func TestEachOfSeveralWrongValuesIsNamed(t *testing.T) {
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n"
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a number and a quantity": {
+			deployment + "  replicas: abc\n  template: {spec: {containers: [{name: c, resources: {requests: {cpu: lots}}}]}}\n",
+			[]string{
+				"line 5: Deployment d: spec.replicas: want a whole number, got string",
+				`line 6: Deployment d: spec.template.spec.containers[0].resources.requests.cpu: want a quantity such as 2, 500m or 4Gi, got "lots"`,
+			},
+		},
+		"a label in two places": {
+			deployment + "  selector: {matchLabels: {a: on}}\n  template: {metadata: {labels: {a: on}}}\n",
+			[]string{
+				`line 5: Deployment d: spec.selector.matchLabels.a: want a text (in quotes), got bool: YAML 1.1 takes on for one; write "on"`,
+				`line 6: Deployment d: spec.template.metadata.labels.a: want a text (in quotes), got bool: YAML 1.1 takes on for one; write "on"`,
+			},
+		},
+		"containers of a list": {
+			deployment + "  template: {spec: {containers: [{name: 1}, {name: b}, {name: [c]}]}}\n",
+			[]string{
+				"line 5: Deployment d: spec.template.spec.containers[0].name: want a text (in quotes), got number",
+				"line 5: Deployment d: spec.template.spec.containers[2].name: want a text (in quotes), got array",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
+			if err == nil {
+				t.Fatal("no error")
+			}
+			want := "f.yaml: document 1, " + strings.Join(tt.want, "\nf.yaml: document 1, ")
+			if diff := cmp.Diff(want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
