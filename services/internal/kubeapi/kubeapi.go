@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -73,6 +74,20 @@ func Validate(obj runtime.Object) error {
 	default:
 		return nil
 	}
+}
+
+// ValidateNames says what is wrong with the name and the namespace of an object of any kind, as an *InvalidError, or nil. It is
+// for files: what an API server holds has passed its rules.
+func ValidateNames(obj runtime.Object) error {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil
+	}
+	kind, name := obj.GetObjectKind().GroupVersionKind().Kind, o.GetName()
+	if namespace := o.GetNamespace(); namespace != "" && namespace != metav1.NamespaceDefault {
+		name = namespace + "/" + name
+	}
+	return invalid(kind, name, validation.Names(kind, o))
 }
 
 // InvalidError is all that is wrong with one object.

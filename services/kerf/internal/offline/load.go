@@ -194,7 +194,10 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 	var errs []error
 	for _, o := range objects {
 		kubeapi.SetDefaults(o)
-		if err := kubeapi.Validate(o); err != nil {
+		for _, err := range []error{kubeapi.ValidateNames(o), kubeapi.Validate(o)} {
+			if err == nil {
+				continue
+			}
 			err = located(files, err)
 			if strings.Contains(err.Error(), "${") {
 				err = fmt.Errorf("%w; ${…} was not filled in: envsubst does that", err)
