@@ -1,0 +1,84 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+// Labels of instance types that nodes of EKS Auto Mode have, and those of ours that say the same.
+const (
+	autoModeInstance = "eks.amazonaws.com/instance-"
+	ourInstance      = labels.KarpenterAWS + "/instance-"
+)
+
+// Elsewhere says, in a line each, what of pools and workloads is meant for nodes that others than Kerf run: labels of EKS Auto
+// Mode, and pods that want a node of no pool.
+func Elsewhere(objects []runtime.Object) (notes []string) {
+	for _, o := range objects {
+		if pool, ok := o.(*karpenterv1.NodePool); ok {
+			notes = append(notes, poolElsewhere(pool)...)
+		}
+		if p := podsIn(o); p != nil {
+			notes = append(notes, p.elsewhere()...)
+		}
+	}
+	return notes
+}
+
+// poolElsewhere finds labels of a pool that choose instance types under EKS Auto Mode, and nothing here.
+func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
+	note := func(at, key string) {
+		if name, ok := strings.CutPrefix(key, autoModeInstance); ok {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is a label of EKS Auto Mode's nodes: here it chooses no instance type, and nodes would only carry it; write %s",
+				TitleOf(pool), at, key, ourInstance+name))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(pool.Spec.Template.Metadata.Labels)) {
+		note("spec.template.metadata.labels", key)
+	}
+	for i, r := range pool.Spec.Template.Spec.Requirements {
+		note(fmt.Sprintf("spec.template.spec.requirements[%d].key", i), r.Key)
+	}
+	return notes
+}
+
+func (p *madePods) elsewhere() (notes []string) {
+	note := func(at, key string) {
+		if name, ok := strings.CutPrefix(key, autoModeInstance); ok {
+			notes = append(notes, fmt.Sprintf("%s: %s.%s: %s is a label of EKS Auto Mode's nodes: here it is %s that says so; don't add the former to a pool, which would not choose by it",
+				p.title, p.at, at, key, ourInstance+name))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {
+		note("nodeSelector", key)
+	}
+	for _, r := range p.required() {
+		note("affinity.nodeAffinity", r.Key)
+	}
+	if p.spec.NodeName == "" && p.wantsNoPool() {
+		notes = append(notes, fmt.Sprintf("%s: %s.affinity.nodeAffinity: it wants a node of no pool (%s %s), so that none is bought for it; nothing has to be done if a node group takes it",
+			p.title, p.at, labels.NodePool, corev1.NodeSelectorOpDoesNotExist))
+	}
+	return notes
+}
+
+// wantsNoPool says that all terms of the pods' node affinity keep them off nodes of pools, as Karpenter's own do.
+func (p *madePods) wantsNoPool() bool {
+	a := p.spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	none := func(r corev1.NodeSelectorRequirement) bool {
+		return r.Key == labels.NodePool && r.Operator == corev1.NodeSelectorOpDoesNotExist
+	}
+	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool { return !slices.ContainsFunc(t.MatchExpressions, none) })
+}
