@@ -182,10 +182,12 @@ func selectors() map[string]tries {
 			bad:  map[string]string{custom(`{owner: self}`): images + "[0]", custom(`{owner: 123456789012, name: nodes}`): ""},
 		},
 		images + "[].ssmParameter": {
-			good: []string{custom(`{ssmParameter: /golden/ami}`), custom(`{ssmParameter: "arn:aws:ssm:us-east-1:123456789012:parameter/golden/ami"}`)},
+			good: []string{
+				custom(`{ssmParameter: /golden/ami}`), custom(`{ssmParameter: "arn:aws:ssm:us-east-1:123456789012:parameter/golden/ami"}`),
+				custom(`{ssmParameter: p, tags: {a: b}}`), custom(`{ssmParameter: p, name: nodes, owner: self}`),
+			},
 			bad: map[string]string{
-				custom(`{ssmParameter: ""}`): images + "[0]", custom(`{ssmParameter: p, name: nodes}`): images + "[0].ssmParameter",
-				custom(`{ssmParameter: p, owner: self}`): images + "[0].ssmParameter",
+				custom(`{ssmParameter: ""}`): images + "[0]", custom(`{ssmParameter: p, id: ami-1}`): images + "[0].id",
 			},
 		},
 		"amiFamily": {

@@ -86,7 +86,6 @@ type PlacementGroupSelector struct {
 // +kubebuilder:validation:XValidation:rule="has(self.alias) || has(self.tags) || has(self.id) || has(self.name) || has(self.ssmParameter)",message="set alias, tags, id, name or ssmParameter; owner alone is not enough"
 // +kubebuilder:validation:XValidation:rule="!has(self.alias) || !(has(self.tags) || has(self.id) || has(self.name) || has(self.owner) || has(self.ssmParameter))",message="alias can't be combined with other fields"
 // +kubebuilder:validation:XValidation:rule="!has(self.id) || !(has(self.tags) || has(self.name) || has(self.owner) || has(self.ssmParameter))",message="id can't be combined with other fields"
-// +kubebuilder:validation:XValidation:rule="!has(self.ssmParameter) || !(has(self.tags) || has(self.name) || has(self.owner))",message="ssmParameter can't be combined with other fields"
 type AMISelectorTerm struct {
 	// An image that AWS publishes for EKS, as family@version, for example
 	// al2023@latest. Windows has the version latest only.
@@ -113,7 +112,7 @@ type AMISelectorTerm struct {
 	// name means self and amazon.
 	// +optional
 	Owner string `json:"owner,omitempty"`
-	// The name or ARN of an SSM parameter that holds an image's id.
+	// The name or ARN of an SSM parameter that holds an image's id. Tags, name and owner count for nothing beside it.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	SSMParameter string `json:"ssmParameter,omitempty"`

@@ -179,7 +179,7 @@ func validateImage(c *awsv1.EC2NodeClass, spec *field.Path) field.ErrorList {
 			{"owner", t.Owner != ""},
 			{"ssmParameter", t.SSMParameter != ""},
 		}
-		errs = append(errs, validateTerm(parts, alone, []string{"alias", "id", "ssmParameter"}, at)...)
+		errs = append(errs, validateTerm(parts, alone, []string{"alias", "id"}, at)...)
 		errs = append(errs, validateTermTags(t.Tags, at.Child("tags"))...)
 		errs = append(errs, validateID(t.ID, "ami-", at.Child("id"))...)
 		if t.Alias == "" {

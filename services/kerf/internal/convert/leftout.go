@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
-// on nodes that are not there, and nodes, which without their NodeClaims are room and no cost.
+// on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of a class's images has no effect.
 func LeftOut(objects []runtime.Object) (notes []string) {
 	nodes, claimed := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
@@ -31,6 +32,9 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 		}
 	}
 	for _, o := range objects {
+		if c, ok := o.(*awsv1.EC2NodeClass); ok {
+			notes = append(notes, besideParameter(c)...)
+		}
 		p := podsIn(o)
 		if p == nil {
 			continue
@@ -51,6 +55,16 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	if len(pooled) > 0 {
 		notes = append(notes, few(pooled)+": room for pods, but neither billed nor removed, because their NodeClaims are not among "+
 			"the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster")
+	}
+	return notes
+}
+
+// besideParameter finds what a class asks of the image that an SSM parameter names, and does not get.
+func besideParameter(c *awsv1.EC2NodeClass) (notes []string) {
+	for i, t := range c.Spec.AMISelectorTerms {
+		if t.SSMParameter != "" && (len(t.Tags) > 0 || t.Name != "" || t.Owner != "") {
+			notes = append(notes, fmt.Sprintf("%s: spec.amiSelectorTerms[%d]: tags, name and owner have no effect beside ssmParameter, which names one image", TitleOf(c), i))
+		}
 	}
 	return notes
 }

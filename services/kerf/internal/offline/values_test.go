@@ -1,0 +1,28 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+)
+
+// TestWhatHasNoEffectIsSaid looks at what is said of what of a class's images has no effect.
+func TestWhatHasNoEffectIsSaid(t *testing.T) {
+	t.Parallel()
+	const text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}, " +
+		"requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg, g4ad.xlarge, m5.7xlarge]}]}}}\n---\n" +
+		"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\nspec: {role: r, amiFamily: AL2023, amiSelectorTerms: [{ssmParameter: a, tags: {a: b}}], " +
+		"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}]}\n"
+	in, err := offline.Load([]offline.File{{Name: "f.yaml", Data: []byte(text)}}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"EC2NodeClass c: spec.amiSelectorTerms[0]: tags, name and owner have no effect beside ssmParameter",
+	} {
+		if !strings.Contains(strings.Join(in.Warnings, "\n"), want) {
+			t.Errorf("warnings %q, want %q among them", in.Warnings, want)
+		}
+	}
+}
