@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,11 @@ func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, pods []*madeP
 		values := known[labels.Normal(key)]
 		for _, v := range list {
 			if values != nil && !values[v] {
-				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, question(v, values)))
+				more := question(v, values)
+				if labels.Normal(key) == labels.InstanceType {
+					more = questionType(v, values)
+				}
+				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, more))
 			}
 		}
 	}
@@ -89,6 +94,24 @@ func (inv *inventory) known(w World) map[string]map[string]bool {
 		known[labels.Zone][z.Name] = true
 	}
 	return known
+}
+
+// typeForm is how AWS names instance types: family, generation and options, and a size.
+var typeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|xlarge|[0-9]+xlarge|metal(-[0-9]+xl)?)$`)
+
+// questionType asks which instance type was meant. One of a family that the catalogue lacks, with a size as AWS has them, may be
+// sold all the same.
+func questionType(v string, known map[string]bool) string {
+	family, _, _ := strings.Cut(v, ".")
+	if !typeForm.MatchString(v) {
+		return question(v, known)
+	}
+	for name := range known {
+		if strings.HasPrefix(name, family+".") {
+			return question(v, known)
+		}
+	}
+	return ", which has none of " + family + "; if AWS sells it, kerf catalog fetch makes a catalogue that has it" + question(v, known)
 }
 
 func question(v string, known map[string]bool) string {

@@ -7,7 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
-// TestWhatHasNoEffectIsSaid looks at what is said of what of a class's images has no effect.
+// TestWhatHasNoEffectIsSaid looks at what is said of instance types that are not in the catalogue, and at
+// what of a class's images has no effect.
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
 	const text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}, " +
@@ -18,7 +19,11 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const before = "NodePool p: spec.template.spec.requirements[0].values: there is no node.kubernetes.io/instance-type "
 	for _, want := range []string{
+		before + "m5.larg in the catalogue of us-east-1; did you mean m5.large",
+		before + "m5.7xlarge in the catalogue of us-east-1; did you mean m5.",
+		before + "g4ad.xlarge in the catalogue of us-east-1, which has none of g4ad; if AWS sells it, kerf catalog fetch makes a catalogue that has it; did you mean g4dn.xlarge",
 		"EC2NodeClass c: spec.amiSelectorTerms[0]: tags, name and owner have no effect beside ssmParameter",
 	} {
 		if !strings.Contains(strings.Join(in.Warnings, "\n"), want) {
