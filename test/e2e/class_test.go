@@ -230,7 +230,7 @@ func TestARoleHasItsProfileAndAnotherRoleAnother(t *testing.T) {
 	if sweep(); deleted() != 1 {
 		t.Errorf("%d profiles deleted once the instance was gone, want 1", deleted())
 	}
-	if err := w.Classes.Release(t.Context(), w.Spec.Name); err != nil || deleted() != 2 {
+	if err := w.Classes.Release(t.Context(), w.Spec); err != nil || deleted() != 2 {
 		t.Errorf("%d profiles deleted with the class, %v", deleted(), err)
 	}
 }

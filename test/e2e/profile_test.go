@@ -23,6 +23,7 @@ type roles struct {
 	classes cloud.Classes
 	iam     *iam.Client
 	spec    cloud.ClassSpec
+	server  *awssim.Server
 }
 
 func openRoles(t *testing.T) *roles {
@@ -41,7 +42,7 @@ func openRoles(t *testing.T) *roles {
 			t.Error(err)
 		}
 	})
-	r := &roles{t: t}
+	r := &roles{t: t, server: server}
 	r.cloud, r.classes, _, _, err = actuator.OpenCloud(t.Context(), actuator.AWSConfig{Region: "us-east-1", Endpoint: server.URL, Cluster: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func openRoles(t *testing.T) *roles {
 // resolve resolves the class with a role.
 func (r *roles) resolve(role string) cloud.Class {
 	r.t.Helper()
-	r.spec.Role = role
+	r.spec.Role, r.spec.InstanceProfile = role, ""
 	c, err := r.classes.Resolve(r.t.Context(), r.spec)
 	if err != nil {
 		r.t.Fatal(err)
@@ -159,7 +160,7 @@ func TestAChangedRoleNeverTouchesTheProfileInUse(t *testing.T) {
 	if got := r.profiles(); !slices.Equal(got, []string{second + "=Other"}) {
 		t.Errorf("swept after the instance: %v, want the class's profile alone", got)
 	}
-	if err := r.classes.Release(t.Context(), "default"); err != nil {
+	if err := r.classes.Release(t.Context(), r.spec); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.profiles(); len(got) > 0 {
@@ -172,7 +173,7 @@ func TestAProfileOfAnEarlierReleaseIsUsedOn(t *testing.T) {
 	r := openRoles(t)
 	made := r.resolve("KerfNodeRole-test").InstanceProfile
 	earlier := made[:strings.LastIndex(made, "-")]
-	if err := r.classes.Release(t.Context(), "default"); err != nil {
+	if err := r.classes.Release(t.Context(), r.spec); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.iam.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: &earlier}); err != nil {
@@ -220,5 +221,82 @@ func TestAProfileWithAnotherRoleIsLeftAlone(t *testing.T) {
 	}
 	if got := r.profiles(); !slices.Equal(got, []string{made + "=Other"}) {
 		t.Errorf("%v, want what was found", got)
+	}
+}
+
+// named resolves the class with a profile of its user's.
+func (r *roles) named(profile string) {
+	r.t.Helper()
+	r.spec.Role, r.spec.InstanceProfile = "", profile
+	if _, err := r.classes.Resolve(r.t.Context(), r.spec); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// again is another process: it knows nothing of what was resolved before.
+func (r *roles) again() {
+	r.t.Helper()
+	_, classes, _, _, err := actuator.OpenCloud(r.t.Context(), actuator.AWSConfig{Region: "us-east-1", Endpoint: r.server.URL, Cluster: "test"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.classes = classes
+}
+
+// TestAClassWithItsOwnProfileNeedsNoIAM deletes classes where no call of IAM has an answer, as in a VPC without a way out, and where
+// the credentials have no right of IAM's.
+func TestAClassWithItsOwnProfileNeedsNoIAM(t *testing.T) {
+	for _, code := range []string{awssim.CodeDrop, "AccessDenied"} {
+		r := openRoles(t)
+		for _, action := range []string{"ListInstanceProfiles", "GetInstanceProfile"} {
+			r.server.Fail(awssim.Fault{Action: "iam:" + action, Code: code, Times: 1000})
+		}
+		r.named("users")
+		r.sweep(0)
+		if err := r.classes.Release(t.Context(), r.spec); err != nil {
+			t.Errorf("%s: %v", code, err)
+		}
+		if err := r.classes.Release(t.Context(), cloud.ClassSpec{Name: "default", Role: "KerfNodeRole-test"}); err == nil {
+			t.Errorf("%s: a class with a role is released, and its profile left", code)
+		}
+		if err := r.classes.Release(t.Context(), cloud.ClassSpec{Name: "default"}); err != nil {
+			t.Errorf("%s: of an invalid class, whose spec is not known: %v", code, err)
+		}
+	}
+}
+
+// TestTheProfileOfAFormerRoleGoesWhereTheUserNamesOne has a class change from a role to an instance profile.
+func TestTheProfileOfAFormerRoleGoesWhereTheUserNamesOne(t *testing.T) {
+	r := openRoles(t)
+	users := "users"
+	if _, err := r.iam.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: &users}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.iam.AddRoleToInstanceProfile(t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &users, RoleName: aws.String("Other")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := []string{"users=Other"}
+	r.resolve("KerfNodeRole-test")
+	r.named(users)
+	if r.sweep(0); !slices.Equal(r.profiles(), only) {
+		t.Errorf("swept: %v", r.profiles())
+	}
+
+	r.resolve("KerfNodeRole-test")
+	r.named(users)
+	r.server.Fail(awssim.Fault{Action: "iam:DeleteInstanceProfile", Code: awssim.CodeDrop, Times: 4})
+	if err := r.classes.Release(t.Context(), r.spec); err == nil {
+		t.Error("released, though its former profile could not be deleted")
+	}
+	if err := r.classes.Release(t.Context(), r.spec); err != nil || !slices.Equal(r.profiles(), only) {
+		t.Errorf("released: %v, %v", r.profiles(), err)
+	}
+
+	r.resolve("KerfNodeRole-test")
+	r.spec.Role, r.spec.InstanceProfile = "", users
+	r.again()
+	if err := r.classes.Release(t.Context(), r.spec); err != nil || !slices.Equal(r.profiles(), only) {
+		t.Errorf("released by a process that never saw the role: %v, %v", r.profiles(), err)
 	}
 }

@@ -174,7 +174,7 @@ func sent(lines []string, want string) bool {
 // launch resolves and launches with wireClass and a change, and returns what AWS was sent. No two launches have one token.
 func (w *wire) launch(t *testing.T, token, change string, on model.TypeName) []string {
 	t.Helper()
-	if err := w.classes.Release(t.Context(), "default"); err != nil { // so that its template is written again
+	if err := w.classes.Release(t.Context(), cloud.ClassSpec{Name: "default"}); err != nil { // so that its template is written again
 		t.Fatal(err)
 	}
 	w.mu.Lock()

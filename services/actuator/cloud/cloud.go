@@ -45,8 +45,9 @@ type Classes interface {
 	Resolve(ctx context.Context, s ClassSpec) (Class, error)
 	// Look finds the same and makes nothing, for those who do not lead: a class whose profile is still to be made is not ready.
 	Look(ctx context.Context, s ClassSpec) (Class, error)
-	// Release deletes what was made for the class: launch templates, and its instance profile. Idempotent.
-	Release(ctx context.Context, class model.NodeClassName) error
+	// Release deletes what was made for the class: launch templates, and its instance profiles. Of a class that can't be used there
+	// may be the name alone. Idempotent.
+	Release(ctx context.Context, s ClassSpec) error
 	// Sweep deletes launch templates of the cluster that no launch used for the given time. It returns their names.
 	Sweep(ctx context.Context, unused time.Duration) ([]string, error)
 }

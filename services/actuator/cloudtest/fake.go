@@ -402,10 +402,10 @@ func (f *Fake) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error)
 }
 
 // Release implements cloud.Classes.
-func (f *Fake) Release(_ context.Context, class model.NodeClassName) error {
+func (f *Fake) Release(_ context.Context, s cloud.ClassSpec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.templates, "fake/"+string(class))
+	delete(f.templates, "fake/"+string(s.Name))
 	return nil
 }
 

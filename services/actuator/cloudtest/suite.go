@@ -388,7 +388,7 @@ func testSweep(t *testing.T, w World) {
 func testRelease(t *testing.T, w World) {
 	mustLaunch(t, w, request(t, w, "one", offering("m5.large", "us-east-1b", model.OnDemand)))
 	for range 2 {
-		if err := w.Classes.Release(context.Background(), w.Spec.Name); err != nil {
+		if err := w.Classes.Release(context.Background(), w.Spec); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,6 +22,9 @@ import (
 
 // Resolve finds what the class selects. The first thing that is missing makes the class not ready.
 func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	if s.InstanceProfile != "" {
+		a.profiles.Named(s.Name, s.InstanceProfile)
+	}
 	class, err := a.resolve(ctx, s, a.profiles.Ensure)
 	if err == nil && class.NotReady.OK() && a.rights != nil {
 		if f := a.validate(ctx, s, class); f != nil {

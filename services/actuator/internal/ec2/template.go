@@ -97,8 +97,8 @@ func (a *Adapter) forgetTemplates(groups []templateGroup) {
 }
 
 // Release deletes what was made for a class: its launch templates and its instance profiles.
-func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error {
-	templates, err := a.listTemplates(ctx, filter.Of("tag:"+tagClass, string(class)))
+func (a *Adapter) Release(ctx context.Context, s cloud.ClassSpec) error {
+	templates, err := a.listTemplates(ctx, filter.Of("tag:"+tagClass, string(s.Name)))
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error 
 			return err
 		}
 	}
-	return classify(a.profiles.Release(ctx, class))
+	return classify(a.profiles.Release(ctx, s.Name, s.Role))
 }
 
 // Sweep deletes the cluster's launch templates that no launch used for the given time; 0 deletes all. A template that

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Leads asks the store whether the leader still leads: nil when it does. It is called by many goroutines.
@@ -71,8 +70,8 @@ func (f fencedClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (got clou
 }
 
 // Release implements cloud.Classes.
-func (f fencedClasses) Release(ctx context.Context, class model.NodeClassName) error {
-	return f.leads.first(ctx, func() error { return f.Classes.Release(ctx, class) })
+func (f fencedClasses) Release(ctx context.Context, s cloud.ClassSpec) error {
+	return f.leads.first(ctx, func() error { return f.Classes.Release(ctx, s) })
 }
 
 // Sweep implements cloud.Classes.

@@ -545,8 +545,8 @@ func (p process) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, erro
 	return p.rig.ec2.Look(ctx, s)
 }
 
-func (p process) Release(ctx context.Context, class model.NodeClassName) error {
-	return p.crash.call(ctx, func() error { return p.rig.ec2.Release(ctx, class) })
+func (p process) Release(ctx context.Context, s cloud.ClassSpec) error {
+	return p.crash.call(ctx, func() error { return p.rig.ec2.Release(ctx, s) })
 }
 
 func (p process) Sweep(ctx context.Context, unused time.Duration) (names []string, err error) {

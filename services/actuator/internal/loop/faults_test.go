@@ -162,8 +162,8 @@ func (x *faulty) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, e
 	return ask(x, "Resolve", func() (cloud.Class, error) { return x.Classes.Resolve(ctx, s) })
 }
 
-func (x *faulty) Release(ctx context.Context, class model.NodeClassName) error {
-	return x.call("Release", func() error { return x.Classes.Release(ctx, class) })
+func (x *faulty) Release(ctx context.Context, s cloud.ClassSpec) error {
+	return x.call("Release", func() error { return x.Classes.Release(ctx, s) })
 }
 
 func (x *faulty) Sweep(ctx context.Context, unused time.Duration) ([]string, error) {

@@ -267,13 +267,14 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 
 // release undoes what was made in AWS for a class that its user deletes, once no claim needs it.
 func (s *Classes) release(ctx context.Context, c *Class) {
-	name := c.Spec.Name
+	spec := c.Spec
 	s.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "release/" + string(name), First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
-		Run: func(ctx context.Context) error { return s.cfg.Classes.Release(ctx, name) },
+		// As of resolve: a spec that has another profile now need not wait for the pause of the one before.
+		Key: fmt.Sprintf("release/%d/%s", spec.Generation, spec.Name), First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
+		Run: func(ctx context.Context) error { return s.cfg.Classes.Release(ctx, spec) },
 		Done: func(err error) {
 			if err != nil {
-				s.cfg.Log.WarnContext(ctx, "release node class", "class", name, "error", err)
+				s.cfg.Log.WarnContext(ctx, "release node class", "class", spec.Name, "error", err)
 				return
 			}
 			c.Released = true

@@ -120,8 +120,8 @@ func (c measuredClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.
 }
 
 // Release implements cloud.Classes.
-func (c measuredClasses) Release(ctx context.Context, class model.NodeClassName) error {
-	return c.m.asked("release_class", func() error { return c.Classes.Release(ctx, class) })
+func (c measuredClasses) Release(ctx context.Context, s cloud.ClassSpec) error {
+	return c.m.asked("release_class", func() error { return c.Classes.Release(ctx, s) })
 }
 
 // Sweep implements cloud.Classes.

@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,15 +47,19 @@ type Profiles struct {
 	mu sync.Mutex
 	// current is each class's profile, by what its spec said last.
 	current map[model.NodeClassName]string
+	// made are those that this process found or made for roles of each class.
+	made map[model.NodeClassName]map[string]bool
 	// idle is since when a profile is seen to be no class's, and no instance's.
 	idle map[string]time.Time
-	// unlisted says that it was told that profiles can't be listed.
-	unlisted bool
+	// unlisted says that it was told that profiles can't be listed, unreached that IAM can't be asked.
+	unlisted, unreached bool
 }
 
 // New makes profiles of which none is known.
 func New(c Config) *Profiles {
-	return &Profiles{Config: c, current: map[model.NodeClassName]string{}, idle: map[string]time.Time{}}
+	return &Profiles{
+		Config: c, current: map[model.NodeClassName]string{}, made: map[model.NodeClassName]map[string]bool{}, idle: map[string]time.Time{},
+	}
 }
 
 func notFound(err error) bool { return awserror.Of(err) == awserror.NotFound }
@@ -154,8 +159,19 @@ func (x *Profiles) Ensure(ctx context.Context, class model.NodeClassName, role s
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.current[class] = name
+		if x.made[class] == nil {
+			x.made[class] = map[string]bool{}
+		}
+		x.made[class][name] = true
 	}
 	return name, missing, err
+}
+
+// Named notes that the class names a profile of its user's. What was made for a role that it had before is a former one then.
+func (x *Profiles) Named(class model.NodeClassName, name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.current[class] = name
 }
 
 // make makes the profile, unless it is there and only lacks the role, and gives it the role.
@@ -221,8 +237,41 @@ func (x *Profiles) listProfiles(ctx context.Context, prefix string) ([]string, e
 }
 
 // Sweep deletes profiles that a class had for a former role, once they were no instance's for the given time. Those of
-// classes that this process has not resolved stay: it does not know which they need.
+// classes that this process has not resolved stay: it does not know which they need. Where no class has a role, IAM may be out of
+// reach.
 func (x *Profiles) Sweep(ctx context.Context, unused time.Duration) error {
+	x.mu.Lock()
+	needed := len(x.made) > 0
+	x.mu.Unlock()
+	if needed {
+		return x.sweep(ctx, unused)
+	}
+	return x.optional(ctx, func(ctx context.Context) error { return x.sweep(ctx, unused) })
+}
+
+// patience is how long an IAM that need not be there is waited for. Where nothing leads to it, connections hang.
+const patience = 10 * time.Second
+
+// optional asks IAM for what may be left undone where it can't be reached, or where the credentials allow nothing of it. That is
+// logged once.
+func (x *Profiles) optional(ctx context.Context, ask func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := ask(within)
+	if err == nil || ctx.Err() != nil || awserror.Code(err) != "" && !awserror.LacksRight(err) {
+		return err
+	}
+	x.mu.Lock()
+	told := x.unreached
+	x.unreached = true
+	x.mu.Unlock()
+	if !told {
+		x.Log.WarnContext(ctx, "IAM can't be asked: an instance profile that was made for a former role stays, if there is one", "error", err)
+	}
+	return nil
+}
+
+func (x *Profiles) sweep(ctx context.Context, unused time.Duration) error {
 	names, err := x.listProfiles(ctx, x.profilePrefix())
 	if err != nil {
 		return err
@@ -310,19 +359,36 @@ func (x *Profiles) profileUsed(ctx context.Context, p profile) (bool, error) {
 	return false, nil
 }
 
-// Release deletes the profiles that Kerf made for the class.
-func (x *Profiles) Release(ctx context.Context, class model.NodeClassName) error {
-	names, err := x.listProfiles(ctx, x.classProfile(class))
+// Release deletes the profiles that Kerf made for the class. Where it has no role, and had none while this process knew it, IAM
+// may be out of reach: nothing says that there is any.
+func (x *Profiles) Release(ctx context.Context, class model.NodeClassName, role string) error {
+	x.mu.Lock()
+	made := slices.Sorted(maps.Keys(x.made[class]))
+	x.mu.Unlock()
+	release := func(ctx context.Context) error { return x.release(ctx, class, made) }
+	var err error
+	if role != "" || len(made) > 0 {
+		err = release(ctx)
+	} else {
+		err = x.optional(ctx, release)
+	}
 	if err != nil {
 		return err
 	}
 	x.mu.Lock()
-	current := x.current[class]
-	x.mu.Unlock()
-	for _, name := range append(names, current, x.classProfile(class)) {
-		if name == "" {
-			continue
-		}
+	defer x.mu.Unlock()
+	delete(x.current, class)
+	delete(x.made, class)
+	return nil
+}
+
+// release deletes the class's profiles, those that were made among them even where they can't be listed.
+func (x *Profiles) release(ctx context.Context, class model.NodeClassName, made []string) error {
+	names, err := x.listProfiles(ctx, x.classProfile(class))
+	if err != nil {
+		return err
+	}
+	for _, name := range append(append(names, made...), x.classProfile(class)) {
 		p, there, err := x.getProfile(ctx, name)
 		if err == nil && there {
 			err = x.deleteProfile(ctx, p)
@@ -331,9 +397,6 @@ func (x *Profiles) Release(ctx context.Context, class model.NodeClassName) error
 			return err
 		}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.current, class)
 	return nil
 }
 
@@ -352,6 +415,9 @@ func (x *Profiles) deleteProfile(ctx context.Context, p profile) error {
 	}
 	x.mu.Lock()
 	delete(x.idle, p.name)
+	for _, names := range x.made {
+		delete(names, p.name)
+	}
 	x.mu.Unlock()
 	x.Log.InfoContext(ctx, "deleted instance profile", "profile", p.name, "role", p.role)
 	return nil
