@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -54,8 +55,10 @@ type Market struct {
 	// onDemand are the list prices, those of the last answer that had any. unpriced says that types came without.
 	onDemand map[model.TypeName]int64
 	unpriced bool
+	// spot has the last price that EC2 told of each type and zone. An answer may lack some, and what it lacks is not sold for nothing:
+	// an old price counts for as long as there is no other.
 	spot     map[cloud.TypeZone]int64
-	spotAt   time.Time // when spot was got; zero: never
+	spotAt   time.Time // when there was an answer; zero: never
 	reserved map[string]cloud.Reservation
 	// askedTypes and askedSpot say that each was asked for at least once, with or without success.
 	askedTypes, askedSpot, askedShifts bool
@@ -178,12 +181,18 @@ func (m *Market) refreshPrices(ctx context.Context) {
 	})
 }
 
+// errNoSpotPrice is of an answer without any price, which says nothing: EC2 gives it where something is wrong.
+var errNoSpotPrice = errors.New("EC2 tells no spot price at all")
+
 func (m *Market) refreshSpot(ctx context.Context) {
 	var prices map[cloud.TypeZone]int64
+	sold := m.sellsSpot()
 	m.cfg.Jobs.Do(ctx, jobs.Job{
 		Key: "spot", First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
-			prices, err = m.cfg.Market.SpotPrices(ctx)
+			if prices, err = m.cfg.Market.SpotPrices(ctx); err == nil && len(prices) == 0 && sold {
+				return errNoSpotPrice
+			}
 			return err
 		},
 		Done: func(err error) {
@@ -192,9 +201,19 @@ func (m *Market) refreshSpot(ctx context.Context) {
 				m.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
 				return
 			}
-			m.spot, m.spotAt, m.repriced = prices, time.Now(), true
+			all := maps.Clone(m.spot) // a worker may read it
+			if all == nil {
+				all = map[cloud.TypeZone]int64{}
+			}
+			maps.Copy(all, prices)
+			m.spot, m.spotAt, m.repriced = all, time.Now(), true
 		},
 	})
+}
+
+// sellsSpot says that the region may have spot: there are types of it, or it is not known which there are.
+func (m *Market) sellsSpot() bool {
+	return m.typesAt.IsZero() || slices.ContainsFunc(m.types, func(t catalog.Type) bool { return t.SupportsSpot })
 }
 
 // Reprice makes the list of offerings anew when prices have changed, or shortages, as the caller says.
