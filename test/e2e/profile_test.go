@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -256,6 +257,9 @@ func TestAClassWithItsOwnProfileNeedsNoIAM(t *testing.T) {
 		if err := r.classes.Release(t.Context(), r.spec); err != nil {
 			t.Errorf("%s: %v", code, err)
 		}
+		if code == awssim.CodeDrop {
+			continue // the others would wait as long
+		}
 		if err := r.classes.Release(t.Context(), cloud.ClassSpec{Name: "default", Role: "KerfNodeRole-test"}); err == nil {
 			t.Errorf("%s: a class with a role is released, and its profile left", code)
 		}
@@ -298,5 +302,42 @@ func TestTheProfileOfAFormerRoleGoesWhereTheUserNamesOne(t *testing.T) {
 	r.again()
 	if err := r.classes.Release(t.Context(), r.spec); err != nil || !slices.Equal(r.profiles(), only) {
 		t.Errorf("released by a process that never saw the role: %v, %v", r.profiles(), err)
+	}
+}
+
+// TestAClassWhoseProfileIsNotThereIsNotReady names a profile that nobody made, with dry runs and without.
+func TestAClassWhoseProfileIsNotThereIsNotReady(t *testing.T) {
+	for _, dryRuns := range []string{"auto", "off"} {
+		w, server := openClassWorld(t, func(c *awssim.Config) { c.ProfileLag = 0 })
+		clouds, classes, _, _, err := actuator.OpenCloud(t.Context(), actuator.AWSConfig{
+			Region: "us-east-1", Endpoint: server.URL, Cluster: "test", DryRuns: dryRuns,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Classes = classes
+		w.Spec.Role, w.Spec.InstanceProfile = "", "users"
+		is := func(when string, want ...string) cloud.Class {
+			t.Helper()
+			c := resolved(t, w)
+			if got := findings(c); !slices.Equal(got, want) {
+				t.Errorf("dry runs %s, %s: %v, want %v", dryRuns, when, got, want)
+			}
+			return c
+		}
+		const missing = "InstanceProfileReady InstanceProfileNotFound"
+		if dryRuns == "auto" {
+			is("before a launch", missing)
+			continue
+		}
+		class := is("before a launch")
+		_, err = clouds.Launch(t.Context(), cloud.Request{
+			Claim: "default-1", Token: "t", NodePool: "default", Class: class, Spec: w.Spec,
+			Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}},
+		})
+		if !errors.Is(err, cloud.ErrClassNotReady) {
+			t.Errorf("the launch: %v, want that the class is not ready", err)
+		}
+		is("after it", missing)
 	}
 }

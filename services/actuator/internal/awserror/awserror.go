@@ -34,6 +34,9 @@ const (
 	Server
 	// Later: nothing was made. The same will do in a while, with another token.
 	Later
+	// Profile: EC2 does not know the instance profile. For some seconds that is so of one that IAM has just made: one of Kerf's is
+	// as Later, one that a user names as NotFound.
+	Profile
 	// Template: the launch template is not there, or not seen yet. It is made again once, and then as Later.
 	Template
 	// Unauthorized: the account or its rights do not allow the call. A user has to act; it is tried again meanwhile.

@@ -171,7 +171,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"the vCPU quota":                         {"VcpuLimitExceeded", "", Quota},
 		"a volume quota":                         {"VolumeLimitExceeded", "", Later},
 		"too many tags":                          {"TagLimitExceeded", "", Invalid},
-		"a profile that EC2 has not heard of":    {"InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", Later},
+		"a profile that EC2 has not heard of":    {"InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", Profile},
 		"another parameter":                      {"InvalidParameterValue", "Value (x) for parameter y is invalid.", Invalid},
 		"an image that is gone":                  {"InvalidAMIID.NotFound", "", NotFound},
 		"an image that is not available":         {"InvalidAMIID.Unavailable", "", NotFound},

@@ -5,8 +5,8 @@ var exceptions = []struct { //nolint:gochecknoglobals // a constant table
 	code, words string
 	kind        Kind
 }{
-	// For some seconds EC2 has not heard of an instance profile that IAM has just made, and calls that a bad parameter.
-	{"InvalidParameterValue", "IAM Instance Profile", Later},
+	// What EC2 says of an instance profile that it does not know.
+	{"InvalidParameterValue", "IAM Instance Profile", Profile},
 	// A fleet's way to say that a type is not sold in a zone, which for other launches is Unsupported.
 	{"InvalidFleetConfiguration", "not supported in your requested Availability Zone", Capacity},
 	{"InvalidFleetConfig", "not supported in your requested Availability Zone", Capacity},

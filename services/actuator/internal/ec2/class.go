@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/images"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/rights"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -83,6 +84,9 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 	}
 	if s.InstanceProfile != "" {
 		out.InstanceProfile = s.InstanceProfile
+		if told := a.profiles.UnknownAt(s.InstanceProfile); !told.IsZero() && a.now().Sub(told) < rights.DeniedFor {
+			out.Found(rights.NoProfile(s.InstanceProfile))
+		}
 		return out, nil
 	}
 	profile, why, err := find(ctx, s.Name, s.Role)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +18,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
+
+const noProfile = "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"
 
 func TestFleetError(t *testing.T) {
 	failure := func(code, text string) types.CreateFleetError {
@@ -58,15 +61,18 @@ func TestFleetError(t *testing.T) {
 		"an image that is not available any more": {[]types.CreateFleetError{failure("InvalidAMIID.Unavailable", "x")}, cloud.ErrClassNotReady, 0},
 		"a template that EC2 does not see yet":    {[]types.CreateFleetError{failure("InvalidLaunchTemplateId.NotFound", "x")}, nil, 0},
 		"a profile that EC2 has not heard of yet is no bad parameter": {
-			[]types.CreateFleetError{failure("InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name")},
-			nil, 0,
+			[]types.CreateFleetError{failure("InvalidParameterValue", noProfile)}, nil, 0,
 		},
+		"unless a user has named it": {[]types.CreateFleetError{failure("InvalidParameterValue", noProfile)}, cloud.ErrClassNotReady, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			l := launch{Request: cloud.Request{Offerings: []model.RankedOffering{
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}, {InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: model.OnDemand},
 			}}}
+			if strings.Contains(name, "a user has named") {
+				l.Spec.InstanceProfile = "x"
+			}
 			err := l.fleetError(tt.errs)
 			var short *cloud.CapacityError
 			if errors.As(err, &short) != (tt.capacity != 0) || (short != nil && len(short.Offerings) != max(tt.capacity, 0)) {
@@ -161,12 +167,24 @@ func TestWhatALaunchsCallFailsWith(t *testing.T) {
 		"IdempotentParameterMismatch":                 cloud.ErrTokenMismatch,
 		"InternalError":                               nil,
 	} {
-		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}), model.Spot)
+		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}), cloud.Request{Offerings: []model.RankedOffering{{CapacityType: model.Spot}}})
 		for _, s := range all {
 			if errors.Is(err, s) != errors.Is(want, s) {
 				t.Errorf("%s: error %v, want %v", code, err, want)
 			}
 		}
+	}
+}
+
+func TestALaunchsCallThatNamesNoProfile(t *testing.T) {
+	unknown := &smithy.GenericAPIError{Code: "InvalidParameterValue", Message: noProfile}
+	var r cloud.Request
+	if err := launchError(unknown, r); !errors.Is(err, cloud.ErrNoInstance) || errors.Is(err, cloud.ErrClassNotReady) {
+		t.Errorf("of Kerf's own: %v, want that it is tried again", err)
+	}
+	r.Spec.InstanceProfile = "x"
+	if err := launchError(unknown, r); !errors.Is(err, cloud.ErrClassNotReady) {
+		t.Errorf("of its user's: %v, want that the class is not ready", err)
 	}
 }
 

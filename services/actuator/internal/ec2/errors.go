@@ -3,9 +3,11 @@ package ec2
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -50,22 +52,40 @@ func sentinelOf(k awserror.Kind) error {
 
 // launchError sorts an error of the launch's calls, errors of ours kept: quotas too come as an error of the call itself, and
 // what is not there is what the class selects.
-func launchError(err error, capacity model.CapacityType) error {
+func launchError(err error, r cloud.Request) error {
 	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
 		return err
 	}
 	switch awserror.Of(err) {
 	case awserror.Market:
-		return &cloud.CapacityError{Offerings: []model.Shortage{{InstanceType: shortage.Everything, CapacityType: capacity}}, Message: err.Error()}
+		return &cloud.CapacityError{Offerings: []model.Shortage{{InstanceType: shortage.Everything, CapacityType: r.Offerings[0].CapacityType}}, Message: err.Error()}
 	case awserror.Capacity, awserror.Addresses, awserror.Quota:
 		return &cloud.CapacityError{Message: err.Error()}
 	case awserror.NotFound:
 		return fmt.Errorf("%w: %w", cloud.ErrClassNotReady, err)
 	case awserror.Later, awserror.Template:
 		return fmt.Errorf("%w: %w", cloud.ErrNoInstance, err)
+	case awserror.Profile:
+		return fmt.Errorf("%w: %w", profileError(r), err)
 	default:
 		return classify(err)
 	}
+}
+
+// profileError is what it means that EC2 does not know the launch's instance profile.
+func profileError(r cloud.Request) error {
+	if r.Spec.InstanceProfile != "" {
+		return cloud.ErrClassNotReady
+	}
+	return cloud.ErrNoInstance // IAM has just made it
+}
+
+// unknownProfile says that EC2 made nothing, and that it does not know the instance profile.
+func unknownProfile(out *sdk.CreateFleetOutput, err error) bool {
+	if err != nil {
+		return awserror.Of(err) == awserror.Profile
+	}
+	return len(out.Instances) == 0 && slices.ContainsFunc(out.Errors, func(e types.CreateFleetError) bool { return kindOfFleet(e) == awserror.Profile })
 }
 
 // fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity alone was
@@ -92,8 +112,11 @@ func (l launch) fleetError(errs []types.CreateFleetError) error {
 		return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
 	}
 	sentinel := sentinelOf(other)
-	if other == awserror.NotFound {
+	switch other {
+	case awserror.NotFound:
 		sentinel = cloud.ErrClassNotReady
+	case awserror.Profile:
+		sentinel = profileError(l.Request)
 	}
 	if sentinel != nil {
 		return fmt.Errorf("create fleet: %w: %w: %s", cloud.ErrNoInstance, sentinel, text)

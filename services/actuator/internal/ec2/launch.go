@@ -36,8 +36,11 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance
 		a.forgetTemplates(groups)
 		out, err = a.createFleet(ctx, r, groups)
 	}
+	if r.Spec.InstanceProfile != "" && unknownProfile(out, err) {
+		a.profiles.Unknown(r.Spec.InstanceProfile)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("launch %s: %w", about(r), launchError(err, r.Offerings[0].CapacityType))
+		return nil, fmt.Errorf("launch %s: %w", about(r), launchError(err, r))
 	}
 	a.noteSubnets(r, out)
 	l := launch{r, byName, func(zone string) bool { return a.addresses.Open(r.Class.Subnets, zone) }}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -21,7 +22,8 @@ func (a *Adapter) validate(ctx context.Context, s cloud.ClassSpec, class cloud.C
 		Places         []rights.Place
 		Image, Profile string
 		SecurityGroups []cloud.SecurityGroup
-	}{s, places, image.ID, class.InstanceProfile, class.SecurityGroups})
+		Unknown        time.Time // a launch has told otherwise since
+	}{s, places, image.ID, class.InstanceProfile, class.SecurityGroups, a.profiles.UnknownAt(s.InstanceProfile)})
 	if err != nil {
 		a.log.ErrorContext(ctx, "hash what launches of a class depend on", "class", s.Name, "error", err)
 		return nil
@@ -29,7 +31,7 @@ func (a *Adapter) validate(ctx context.Context, s cloud.ClassSpec, class cloud.C
 	sum := sha256.Sum256(key)
 	r := cloud.Request{Claim: "validation", NodePool: "validation", Class: class, Spec: s}
 	l := rights.Launch{
-		Class: string(s.Name), Key: hex.EncodeToString(sum[:]), Tags: a.instanceTags(r), Places: places,
+		Class: string(s.Name), Profile: s.InstanceProfile, Key: hex.EncodeToString(sum[:]), Tags: a.instanceTags(r), Places: places,
 		Make: func(ctx context.Context) (string, error) {
 			return a.ensureTemplate(ctx, r, templateGroup{image: image})
 		},

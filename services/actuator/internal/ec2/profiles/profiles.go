@@ -51,6 +51,8 @@ type Profiles struct {
 	made map[model.NodeClassName]map[string]bool
 	// idle is since when a profile is seen to be no class's, and no instance's.
 	idle map[string]time.Time
+	// unknown is when EC2 said last that it does not know a profile that a user names.
+	unknown map[string]time.Time
 	// unlisted says that it was told that profiles can't be listed, unreached that IAM can't be asked.
 	unlisted, unreached bool
 }
@@ -59,6 +61,7 @@ type Profiles struct {
 func New(c Config) *Profiles {
 	return &Profiles{
 		Config: c, current: map[model.NodeClassName]string{}, made: map[model.NodeClassName]map[string]bool{}, idle: map[string]time.Time{},
+		unknown: map[string]time.Time{},
 	}
 }
 
@@ -172,6 +175,21 @@ func (x *Profiles) Named(class model.NodeClassName, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.current[class] = name
+}
+
+// Unknown notes that EC2 has said that it does not know a profile which a user names. IAM need not be asked for that, whose rights
+// are those of Kerf's own profiles.
+func (x *Profiles) Unknown(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.unknown[name] = x.Now()
+}
+
+// UnknownAt is when EC2 said so last; zero: never.
+func (x *Profiles) UnknownAt(name string) time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.unknown[name]
 }
 
 // make makes the profile, unless it is there and only lacks the role, and gives it the role.

@@ -20,10 +20,10 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
-// For how long an answer holds. A right that is taken away is told by the next launch.
+// For how long an answer holds: of one that speaks against launches, DeniedFor. A right that is taken away is told by the next launch.
 const (
 	allowedFor = 12 * time.Hour
-	deniedFor  = 2 * time.Minute
+	DeniedFor  = 2 * time.Minute
 	unsureFor  = 10 * time.Minute
 )
 
@@ -49,6 +49,8 @@ type answer struct {
 // Launch is the launch that is asked about.
 type Launch struct {
 	Class string
+	// Profile is the instance profile that the class names; "" where Kerf has made one for it, which EC2 may not know yet.
+	Profile string
 	// Key is another one whenever the answer may be another one.
 	Key    string
 	Tags   []types.Tag // of what the launch makes
@@ -77,7 +79,7 @@ func (c *Checker) Check(ctx context.Context, l Launch) *cloud.Finding {
 	now := answer{key: l.Key, denied: denied, until: c.Now().Add(allowedFor)}
 	switch {
 	case denied != nil:
-		now.until = c.Now().Add(deniedFor)
+		now.until = c.Now().Add(DeniedFor)
 	case unsure != nil:
 		now.until = c.Now().Add(unsureFor)
 		c.Log.InfoContext(ctx, "EC2 does not tell whether launches are allowed", "class", l.Class, "error", unsure)
@@ -111,10 +113,21 @@ func (c *Checker) ask(ctx context.Context, l Launch) (denied *cloud.Finding, uns
 			break // one that may be launched is enough
 		}
 	}
+	if denied == nil && l.Profile != "" && (awserror.Of(unsure) == awserror.Profile || awserror.Of(unsureRun) == awserror.Profile) {
+		return new(NoProfile(l.Profile)), nil
+	}
 	if unsure == nil {
 		unsure = unsureRun
 	}
 	return denied, unsure
+}
+
+// NoProfile is the finding that EC2 does not know the instance profile that a class names.
+func NoProfile(name string) cloud.Finding {
+	return cloud.Finding{
+		Condition: awsv1.ConditionInstanceProfileReady, Reason: awsv1.ReasonInstanceProfileNotFound, Field: "instanceProfile",
+		Message: "EC2 knows no instance profile " + name,
+	}
 }
 
 // verdict reads the answer to a dry run, which is an error in any case.
