@@ -242,6 +242,10 @@ type ClassSpec struct {
 	NestedVirtualization string
 	// Context goes into the fleet's field of that name.
 	Context string
+
+	// Likely are instance types that pools of the class allow, best first: no object has it, and Resolve alone asks by it whether
+	// launches are allowed. Empty where no pool is known to allow any.
+	Likely []model.TypeName
 }
 
 // ReservationTerm picks capacity reservations: an id, or tags, an owner's account, and which launches they accept ("open",

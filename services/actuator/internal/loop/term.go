@@ -232,7 +232,7 @@ func (t *term) refresh(ctx context.Context) {
 	t.instances.Poll(ctx, t.registry.Expecting())
 	t.market.Refresh(ctx)
 	if t.cluster.Known {
-		t.classes.Refresh(ctx, t.cluster.Classes, t.registry.Needed)
+		t.classes.Refresh(ctx, t.cluster.Classes, t.cluster.Pools, t.registry.Needed)
 	}
 	t.market.Reprice(t.registry.NewShortages(), t.registry.Shortages)
 	if t.ready {

@@ -33,6 +33,9 @@ type Class struct {
 	// catalogue is the shapes of all types under the class's settings; nil while the types are not known.
 	catalogue *catalogue
 	held      launchhold.Hold
+	// likely are types that pools allow, of the catalogue likelyOf.
+	likely   []model.TypeName
+	likelyOf *catalogue
 	// reshape is when the catalogue is to be made anew for what was learned; zero: not at all.
 	reshape time.Time
 	// shown is what the inventory says of the class; nil once something in it has changed.

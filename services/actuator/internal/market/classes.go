@@ -27,6 +27,7 @@ const notReadyRetry = 15 * time.Second
 type Classes struct {
 	cfg    Config
 	market *Market
+	pools  []cluster.Pool
 	byName map[model.NodeClassName]*Class
 	// catalogues are by the id of their settings, of the types of shapedAt.
 	catalogues map[model.CatalogID]*catalogue
@@ -80,9 +81,9 @@ func (s *Classes) Asked() bool {
 	return true
 }
 
-// Refresh follows the objects, and resolves and releases the classes that are due. Needed says whether claims of a class
+// Refresh follows the objects and the pools, and resolves and releases the classes that are due. Needed says whether claims of a class
 // are left.
-func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed func(class model.NodeClassName) bool) {
+func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, pools []cluster.Pool, needed func(class model.NodeClassName) bool) {
 	there := map[model.NodeClassName]bool{}
 	for _, x := range objects {
 		there[x.Spec.Name] = true
@@ -104,6 +105,7 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed f
 		}
 	}
 	s.reshapes(ctx)
+	s.anticipate(pools)
 	for name, c := range s.All() {
 		s.hold(c, c.held.At(s.cfg.Agenda.Now()))
 		switch {
@@ -183,17 +185,20 @@ func (s *Classes) resolve(ctx context.Context, c *Class) {
 	if led {
 		ask, key = s.cfg.Classes.Resolve, "class"
 	}
+	asked := spec
+	asked.Likely = c.likely
 	var got cloud.Class
 	s.cfg.Jobs.Do(ctx, jobs.Job{
 		// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
 		Key: fmt.Sprintf("%s/%d/%s", key, spec.Generation, spec.Name), First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
-			got, err = ask(ctx, spec)
+			got, err = ask(ctx, asked)
 			return err
 		},
 		Done: func(err error) {
 			if led == s.leads && reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
 				s.take(ctx, c, got, err)
+				c.due = c.due || led && !slices.Equal(asked.Likely, c.likely)
 			}
 		},
 	})

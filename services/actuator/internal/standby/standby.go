@@ -55,6 +55,6 @@ func (p Parts) look(ctx context.Context) {
 	p.Instances.Poll(ctx, nil)
 	p.Market.Refresh(ctx)
 	if p.Cluster.Known {
-		p.Classes.Refresh(ctx, p.Cluster.Classes, func(model.NodeClassName) bool { return true })
+		p.Classes.Refresh(ctx, p.Cluster.Classes, p.Cluster.Pools, func(model.NodeClassName) bool { return true })
 	}
 }

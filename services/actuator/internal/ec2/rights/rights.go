@@ -55,10 +55,17 @@ type Launch struct {
 	Key    string
 	Tags   []types.Tag // of what the launch makes
 	Groups []string    // ids of security groups
-	Places []Place
-	// Make makes the launch template, and Remove removes it again.
-	Make   func(ctx context.Context) (template string, err error)
+	// Kinds are tried one by one, until one is allowed.
+	Kinds []Kind
+	// Remove removes what a kind's Make has made.
 	Remove func(ctx context.Context, template string) error
+}
+
+// Kind is a launch from one image.
+type Kind struct {
+	Places []Place
+	// Make makes the launch template.
+	Make func(ctx context.Context) (template string, err error)
 }
 
 // Place is where an instance would be.
@@ -72,7 +79,7 @@ func (c *Checker) Check(ctx context.Context, l Launch) *cloud.Finding {
 	if there && last.key == l.Key && c.Now().Before(last.until) {
 		return last.denied
 	}
-	if len(l.Places) == 0 {
+	if len(l.Kinds) == 0 {
 		return nil
 	}
 	denied, unsure := c.ask(ctx, l)
@@ -93,9 +100,27 @@ func (c *Checker) Check(ctx context.Context, l Launch) *cloud.Finding {
 	return denied
 }
 
-// ask goes through the calls of a launch. unsure is why it can't be told.
+// ask goes through the kinds until one is allowed: a rule of the account may forbid the types of one of them. What is said is of
+// the first. unsure is why it can't be told.
 func (c *Checker) ask(ctx context.Context, l Launch) (denied *cloud.Finding, unsure error) {
-	template, err := l.Make(ctx)
+	for _, k := range l.Kinds {
+		no, why := c.askKind(ctx, l, k)
+		if no == nil {
+			return nil, why
+		}
+		if denied == nil {
+			denied = no
+		}
+		if no.Reason != awsv1.ReasonRunInstancesAuthFailed {
+			break // which does not depend on types
+		}
+	}
+	return denied, nil
+}
+
+// askKind goes through the calls of a launch.
+func (c *Checker) askKind(ctx context.Context, l Launch, k Kind) (denied *cloud.Finding, unsure error) {
+	template, err := k.Make(ctx)
 	if err != nil {
 		return verdict(awsv1.ReasonCreateLaunchTemplateAuthFailed, "ec2:CreateLaunchTemplate", err)
 	}
@@ -104,11 +129,11 @@ func (c *Checker) ask(ctx context.Context, l Launch) (denied *cloud.Finding, uns
 			c.Log.WarnContext(ctx, "remove a launch template that was made to ask for rights", "template", template, "error", err)
 		}
 	}()
-	if denied, unsure = verdict(awsv1.ReasonCreateFleetAuthFailed, "ec2:CreateFleet", c.fleet(ctx, l, template)); denied != nil {
+	if denied, unsure = verdict(awsv1.ReasonCreateFleetAuthFailed, "ec2:CreateFleet", c.fleet(ctx, l, k, template)); denied != nil {
 		return denied, nil
 	}
 	var unsureRun error
-	for _, p := range l.Places[:min(tries, len(l.Places))] {
+	for _, p := range k.Places[:min(tries, len(k.Places))] {
 		if denied, unsureRun = verdict(awsv1.ReasonRunInstancesAuthFailed, "ec2:RunInstances", c.run(ctx, l, template, p)); denied == nil {
 			break // one that may be launched is enough
 		}
@@ -145,13 +170,13 @@ func verdict(reason, call string, err error) (denied *cloud.Finding, unsure erro
 	}
 }
 
-func (c *Checker) fleet(ctx context.Context, l Launch, template string) error {
+func (c *Checker) fleet(ctx context.Context, l Launch, k Kind, template string) error {
 	config := types.FleetLaunchTemplateConfigRequest{
 		LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
 			LaunchTemplateName: aws.String(template), Version: aws.String("$Latest"),
 		},
 	}
-	for _, p := range l.Places {
+	for _, p := range k.Places {
 		config.Overrides = append(config.Overrides, types.FleetLaunchTemplateOverridesRequest{
 			InstanceType: types.InstanceType(p.InstanceType), SubnetId: aws.String(p.Subnet),
 		})
