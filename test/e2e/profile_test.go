@@ -116,7 +116,8 @@ func TestAChangedRoleNeverTouchesTheProfileInUse(t *testing.T) {
 	r := openRoles(t)
 	class := r.resolve("KerfNodeRole-test")
 	first := class.InstanceProfile
-	if got := r.tags(first); got["kubernetes.io/cluster/test"] != "owned" || got["karpenter.k8s.aws/ec2nodeclass"] != "default" {
+	if got := r.tags(first); got["kubernetes.io/cluster/test"] != "owned" || got["karpenter.k8s.aws/ec2nodeclass"] != "default" ||
+		got["topology.kubernetes.io/region"] != "us-east-1" {
 		t.Errorf("the profile's tags are %v", got)
 	}
 	instances, err := r.cloud.Launch(t.Context(), cloud.Request{

@@ -122,7 +122,7 @@ func eniPods(t catalog.Type, reserved int64) int64 {
 func (r resolved) overhead(t catalog.Type, capacity map[string]int64) (kube, system, eviction map[string]int64) {
 	pods := capacity[Pods]
 	if r.family.memoryByENI {
-		pods = eniPods(t, 0)
+		pods = eniPods(t, 0) // as the node itself counts, which leaves out no interface for EFA alone
 	}
 	kube = map[string]int64{
 		CPU:              kubeCPU(capacity[CPU]),

@@ -218,7 +218,9 @@ func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role str
 }
 
 func (x *Profiles) profileTags(class model.NodeClassName) []types.Tag {
-	out := []types.Tag{{Key: aws.String(labels.NodeClass), Value: aws.String(string(class))}}
+	out := []types.Tag{
+		{Key: aws.String(labels.NodeClass), Value: aws.String(string(class))}, {Key: aws.String(labels.Region), Value: aws.String(x.Region)},
+	}
 	for k, v := range x.Tags {
 		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(v)})
 	}
@@ -330,12 +332,14 @@ func (x *Profiles) isCurrent(name string) bool {
 	return false
 }
 
-// former says that the profile is of a class that is known to have another.
+// former says that the profile is of a class that is known to have another. IAM has those of all regions, where a cluster and a
+// class may have the same names: the region is in the profile's.
 func (x *Profiles) former(p profile) bool {
+	class := model.NodeClassName(p.tags[labels.NodeClass])
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	current := x.current[model.NodeClassName(p.tags[labels.NodeClass])]
-	return current != "" && current != p.name
+	current := x.current[class]
+	return current != "" && current != p.name && strings.HasPrefix(p.name, x.classProfile(class))
 }
 
 // idleFor is for how long a profile was seen to be no instance's.
