@@ -112,10 +112,10 @@ func (l launch) fleetError(errs []types.CreateFleetError) error {
 		return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
 	}
 	sentinel := sentinelOf(other)
-	switch other {
-	case awserror.NotFound:
+	if other == awserror.NotFound {
 		sentinel = cloud.ErrClassNotReady
-	case awserror.Profile:
+	}
+	if other == awserror.Profile {
 		sentinel = profileError(l.Request)
 	}
 	if sentinel != nil {
