@@ -13,32 +13,66 @@ import (
 func (x *replacer) relocate(host int) (draft.Decision, model.Reason) {
 	mark := x.draft.Scheduler.Mark()
 	d, left, why := x.draft.Move([]int{host}, x.draft.Reliable)
+	var unplaced []market.Item
 	if why.OK() {
-		d.Replacements, why = x.replacements(host, left)
+		d.Replacements, unplaced, why = x.replacements(host, left)
 	}
 	if why.OK() {
 		why = x.draft.About(host, x.draft.DependentsStay(d))
 	}
 	if !why.OK() {
 		x.draft.Scheduler.Revert(mark)
+		if len(unplaced) > 0 {
+			x.learn(unplaced[0])
+		}
 		return draft.Decision{}, why
 	}
 	return d, model.Reason{}
 }
 
-func (x *replacer) replacements(host int, left []market.Item) ([]*purchase.NewClaim, model.Reason) {
+func (x *replacer) replacements(host int, left []market.Item) (bought []*purchase.NewClaim, unplaced []market.Item, why model.Reason) {
 	if pool := x.v.Hosts[host].Pool; pool.Replicas != nil {
 		b, why := x.fixed(pool, left, x.draft.Limits.Clone())
 		if !why.OK() {
-			return nil, x.draft.About(host, why)
+			return nil, nil, x.draft.About(host, why)
 		}
-		return []*purchase.NewClaim{b}, model.Reason{}
+		return []*purchase.NewClaim{b}, nil, model.Reason{}
 	}
-	bought, unplaced := x.buyLike(x.v.Hosts[host].Pool, left)
+	bought, unplaced = x.buyLike(x.v.Hosts[host].Pool, left)
 	if len(unplaced) > 0 {
-		return nil, x.draft.NoDestination(host, unplaced[0])
+		return nil, unplaced, x.draft.NoDestination(host, unplaced[0])
 	}
-	return bought, model.Reason{}
+	return bought, nil, model.Reason{}
+}
+
+// nowhere says that some pod of a host has no place even by itself, by what was found for others of its class: then no place is looked for, for
+// all of them.
+func (x *replacer) nowhere(host int) model.Reason {
+	if x.v.Hosts[host].Pool.Replicas != nil {
+		return model.Reason{} // another node of the pool takes its place, whatever its pods are
+	}
+	for _, p := range x.draft.Moving[host] {
+		c := x.v.Pods[p].Class
+		if fits, known := x.alone[c]; known && !fits {
+			return x.draft.NoDestination(host, market.Item{Class: c, Pods: []int{p}})
+		}
+	}
+	return model.Reason{}
+}
+
+// learn finds out whether pods of a class, of which one on a host that is to go found no place, have none even one by one. Pods with rules about
+// others may find one later.
+func (x *replacer) learn(it market.Item) {
+	if _, known := x.alone[it.Class]; known || x.draft.Scheduler.Rules().Constrained(it.Class) {
+		return
+	}
+	mark := x.draft.Scheduler.Mark()
+	_, left := x.draft.Scheduler.OnHosts([]market.Item{{Class: it.Class, Pods: it.Pods[:1]}}, x.draft.Reliable)
+	if len(left) > 0 {
+		_, _, left = x.draft.Scheduler.Buy(left, x.draft.Limits.Clone())
+	}
+	x.draft.Scheduler.Revert(mark)
+	x.alone[it.Class] = len(left) == 0 || x.draft.Scheduler.Stopped()
 }
 
 // buyLike buys for pods of a pool's nodes: from the same pool where that is no more expensive, and as long as nothing proves what the

@@ -36,11 +36,15 @@ type replacer struct {
 	canaries []int
 	// pauses say of a pool why its drift is paused after failures; a pool is there once it was asked for.
 	pauses map[*view.Pool]model.Reason
+	// alone says of a class whether one pod of it by itself fits somewhere, where that was asked; that it does not stays true while decisions are
+	// made.
+	alone map[*view.Class]bool
 }
 
 func newReplacer(dr *draft.Draft, fixed Fixed) *replacer {
 	r := &replacer{
 		draft: dr, v: dr.View, fixed: fixed, canaries: make([]int, len(dr.View.Pools)), pauses: make(map[*view.Pool]model.Reason),
+		alone: make(map[*view.Class]bool),
 	}
 	for _, h := range dr.View.Hosts {
 		if h.Node != nil && h.Claim != nil && h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {
@@ -84,6 +88,9 @@ func (x *replacer) oldestFirst(hosts []int) {
 // maxReplacedTogether is how many nodes that are to be replaced for their own sake go as one set.
 const maxReplacedTogether = 8
 
+// maxHeld is how many nodes wait at most for what becomes of a set. More would be asked again for each node of it that can't be replaced.
+const maxHeld = 32
+
 // replaceAll replaces nodes for their own sake, once their pods have a place: in sets, so that small ones can share what
 // takes their place, and what can't go so by itself. Another rule may be asked as well.
 func (x *replacer) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
@@ -102,22 +109,28 @@ func (x *replacer) replaceAll(hosts []int, why model.DisruptionReason, because, 
 }
 
 // nextOld takes nodes of one pool that may go together, and counts drifted ones as on their way; those that may not go are
-// told why.
+// told why. What may go by itself, but not beside those that were taken, is part of the rest: it is asked again once it is known which of them
+// do go, because a node that can't be replaced must not take the turn of others.
 func (x *replacer) nextOld(hosts []int, why model.DisruptionReason, also func(h int) model.Reason) (set, rest []int) {
 	pool := x.v.Hosts[hosts[0]].Pool
+	var held []int
 	for i, h := range hosts {
-		if len(set) == maxReplacedTogether || x.v.Hosts[h].Pool != pool {
-			return set, hosts[i:]
+		if len(set) == maxReplacedTogether || len(held) == maxHeld || x.v.Hosts[h].Pool != pool || !x.inBudget(h, why, len(set)) {
+			return set, slices.Concat(held, hosts[i:])
 		}
-		verdict := x.mayReplace(h, why, set)
+		verdict := x.mayReplace(h, why)
 		if verdict.OK() && also != nil {
 			verdict = also(h)
 		}
 		if verdict.Code == model.CodeCanary && len(set) > 0 {
-			return set, hosts[i:] // until it is clear whether the canary can be replaced
+			return set, slices.Concat(held, hosts[i:]) // until it is clear whether the canary can be replaced
 		}
 		if !verdict.OK() {
 			x.draft.Verdicts[h] = verdict
+			continue
+		}
+		if !x.podBudgets(h, why, set).OK() {
+			held = append(held, h)
 			continue
 		}
 		set = append(set, h)
@@ -125,7 +138,12 @@ func (x *replacer) nextOld(hosts []int, why model.DisruptionReason, also func(h 
 			x.canaries[pool.Index]++
 		}
 	}
-	return set, nil
+	return set, held
+}
+
+// inBudget says whether the node budget lets a node go beside so many others that it lets go.
+func (x *replacer) inBudget(h int, why model.DisruptionReason, others int) bool {
+	return others == 0 || x.nodeBudget(h, why, others).OK()
 }
 
 // replaceTogether replaces nodes of a pool together, in as many decisions as share no replacement.
@@ -153,7 +171,7 @@ func (x *replacer) replaceTogether(set []int, why model.DisruptionReason, becaus
 
 // replaceOld replaces a node for its own sake, or says why not.
 func (x *replacer) replaceOld(h int, why model.DisruptionReason, because model.Reason) bool {
-	if r := x.mayReplace(h, why, nil); !r.OK() { // what this plan decided meanwhile counts
+	if r := x.mayReplace(h, why); !r.OK() { // what this plan decided meanwhile counts
 		x.draft.Verdicts[h] = r
 		return false
 	}
@@ -167,25 +185,52 @@ func (x *replacer) replaceOld(h int, why model.DisruptionReason, because model.R
 	return true
 }
 
-// mayReplace says whether a node may go beside some others: what this plan decided already counts.
-func (x *replacer) mayReplace(h int, why model.DisruptionReason, others []int) model.Reason {
+// mayReplace says whether a node may go: what this plan decided already counts.
+func (x *replacer) mayReplace(h int, why model.DisruptionReason) model.Reason {
 	if r := x.draft.Taken(h); !r.OK() {
 		return r
 	}
-	late := why == model.ReasonExpired && x.draft.Expired(h)
-	if !late {
+	if !x.late(h, why) {
 		if r := x.draft.Ask(draft.MethodsThatCanWait(), h); !r.OK() {
 			return r
 		}
-		if r := x.draft.NodeBudgets.Reason(x.v.Hosts[h].Pool, why, len(others)+1); !r.OK() {
+	}
+	if r := x.nodeBudget(h, why, 0); !r.OK() {
+		return r
+	}
+	if !x.forced(h, why) {
+		if r := x.draft.PodsAgree(h, false); !r.OK() {
 			return r
 		}
 	}
-	if late && x.draft.ForcedByAge(h) {
+	if r := x.podBudgets(h, why, nil); !r.OK() {
+		return r
+	}
+	return x.nowhere(h)
+}
+
+// late says that a node is too old, so that nothing that could wait keeps it.
+func (x *replacer) late(h int, why model.DisruptionReason) bool {
+	return why == model.ReasonExpired && x.draft.Expired(h)
+}
+
+// forced says that a node goes whatever its pods say.
+func (x *replacer) forced(h int, why model.DisruptionReason) bool {
+	return x.late(h, why) && x.draft.ForcedByAge(h)
+}
+
+// nodeBudget says whether the pool's budget lets a node go beside so many others.
+func (x *replacer) nodeBudget(h int, why model.DisruptionReason, others int) model.Reason {
+	if x.late(h, why) {
 		return model.Reason{}
 	}
-	if r := x.draft.PodsAgree(h, false); !r.OK() {
-		return r
+	return x.draft.NodeBudgets.Reason(x.v.Hosts[h].Pool, why, others+1)
+}
+
+// podBudgets says whether pod disruption budgets let a node go beside some others.
+func (x *replacer) podBudgets(h int, why model.DisruptionReason, others []int) model.Reason {
+	if x.forced(h, why) {
+		return model.Reason{}
 	}
 	return x.draft.PodBudgets.Reason(x.draft.Movable(append(slices.Clone(others), h)...))
 }
