@@ -4,11 +4,13 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
-// Move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
-// them; waits says that a destination is not Initialized yet. The caller reverts if it does not like the answer.
+// Move puts the pods of hosts elsewhere in the view, on hosts that usable allows: on those that are ready as long as pods fit there, as the
+// others may never be. What it returns as left fits on none of them; waits says that a destination is not ready yet. The caller reverts if it
+// does not like the answer.
 func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: dr.Movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
@@ -23,15 +25,18 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 	}
 	dr.Empty(hosts)
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
-	d.Destinations, left = dr.Scheduler.OnHosts(market.Items(dr.View.World, unplaced), stays)
-	for _, a := range d.Destinations {
-		if !dr.Ready(a.Host) {
+	items := market.Items(dr.View.World, unplaced)
+	d.Destinations, left = dr.Scheduler.OnHosts(items, func(h int) bool { return stays(h) && dr.Ready(h) })
+	if len(left) > 0 && dr.someStart(stays) {
+		var later []pack.Assignment
+		later, left = dr.Scheduler.OnHosts(left, func(h int) bool { return stays(h) && !dr.Ready(h) })
+		if len(later) > 0 {
 			waits = model.Reason{
 				Code: model.CodeNoDestination, Subject: dr.View.Hosts[hosts[0]].Name(),
-				Message: fmt.Sprintf("its pods will fit on %s once that is ready", dr.View.Hosts[a.Host].Name()), Remedy: "wait",
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", dr.View.Hosts[later[0].Host].Name()), Remedy: "wait",
 			}
-			break
 		}
+		d.Destinations = append(d.Destinations, later...)
 	}
 	if buffers := dr.BufferPodsOn(hosts); len(buffers) > 0 {
 		destinations, more := dr.Scheduler.OnHosts(market.Items(dr.View.World, buffers), stays)
@@ -56,6 +61,16 @@ func (dr *Draft) Empty(hosts []int) {
 	for _, h := range hosts {
 		dr.Scheduler.Empty(h, dr.Moving[h])
 	}
+}
+
+// someStart says whether some of the hosts that usable allows are not ready yet.
+func (dr *Draft) someStart(usable func(host int) bool) bool {
+	for h := range dr.View.Hosts {
+		if !dr.Ready(h) && usable(h) {
+			return true
+		}
+	}
+	return false
 }
 
 // Ready says that a host is a node that is initialized and ready.
