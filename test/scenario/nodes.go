@@ -184,6 +184,9 @@ func (b *builder) nodeLabels(s *statement, c model.Claim) model.Labels {
 		add(labels.ZoneID, id)
 	}
 	add(labels.CapacityType, c.CapacityType.String())
+	for _, l := range reservationLabels(b.market.offerings, c.ReservationID) {
+		add(l.Key, l.Value)
+	}
 	add(labels.Hostname, s.name)
 	add(labels.Region, region)
 	add(labels.NodePool, string(c.NodePool))

@@ -36,6 +36,8 @@ type place struct {
 	labels []map[string]string
 	// zoneIDs are those of all zones, by name.
 	zoneIDs map[string]string
+	// offered is all that there is to buy.
+	offered []model.Offering
 }
 
 func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *result {
@@ -101,16 +103,16 @@ func places(in *model.Input, p *model.Plan, r *renderer) (map[model.NodeName]*pl
 	}
 	ids := model.ZoneIDs(in.Snapshot.Offerings)
 	for _, c := range in.Snapshot.Claims {
-		at := &place{name: string(c.ID), zoneIDs: ids}
+		at := &place{name: string(c.ID), zoneIDs: ids, offered: in.Snapshot.Offerings}
 		offerings := c.Offerings
 		if c.InstanceType != "" {
-			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
+			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID}}
 		}
 		at.add(offerings, shapes, c.Requirements, append(toPairs("pool", c.NodePool), c.Labels...))
 		claims[c.ID] = at
 	}
 	for _, c := range p.NodeClaims {
-		at := &place{name: r.names.Replace(string(c.ID)), zoneIDs: ids}
+		at := &place{name: r.names.Replace(string(c.ID)), zoneIDs: ids, offered: in.Snapshot.Offerings}
 		at.add(c.Offerings, shapes, c.Requirements, append(toPairs("pool", c.NodePool), pools[c.NodePool]...))
 		claims[c.ID] = at
 	}
@@ -144,6 +146,7 @@ func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName
 		if id := at.zoneIDs[o.Zone]; id != "" {
 			values[labels.ZoneID] = id
 		}
+		maps.Copy(values, toMap(reservationLabels(at.offered, o.ReservationID)))
 		at.labels = append(at.labels, values)
 	}
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -87,6 +88,7 @@ func (w *aftermath) join(c model.NodeClaim) {
 	if id := model.ZoneIDs(s.Offerings)[o.Zone]; id != "" {
 		values[labels.ZoneID] = id
 	}
+	maps.Copy(values, toMap(reservationLabels(s.Offerings, o.ReservationID)))
 	for k, v := range values {
 		n.Labels = append(n.Labels, model.Label{Key: k, Value: v})
 	}

@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // reserve is a capacity reservation: so many instances of one type in one zone.
@@ -13,11 +15,21 @@ func (m *market) reserve(s *statement) {
 	o := model.Offering{
 		InstanceType: model.TypeName(s.text("type", "")), Zone: zone(s.text("zone", "a")), CapacityType: model.Reserved,
 		Price: price, ReservationID: s.name, ReservationRemaining: &left,
+		ReservationBlock: s.is("block"), ReservationInterruptible: s.is("interruptible"),
 	}
 	if _, ok := m.shape(string(o.InstanceType)); !ok {
 		s.fail("type %s is not in the catalog", o.InstanceType)
 	}
 	m.offerings = append(m.offerings, o)
+}
+
+// reservationLabels are those of a node in a reservation; none where none of that id is offered.
+func reservationLabels(offerings []model.Offering, id string) model.Labels {
+	i := slices.IndexFunc(offerings, func(o model.Offering) bool { return o.ReservationID == id })
+	if i < 0 {
+		return nil
+	}
+	return rules.ReservationLabels(offerings[i].Reservation())
 }
 
 // overlay is a NodeOverlay.

@@ -108,8 +108,9 @@ type Offering struct {
 	Price            int64 // micro-dollars per hour
 	Estimated        bool
 	UnavailableUntil time.Time
-	// Full says that it is of a reservation that has no room.
-	Full bool
+	// Reservation is the one that it is of, and Full says that this has no room.
+	Reservation model.Reservation
+	Full        bool
 	// Tries is how many claims that can be launched as nothing else may try it at once, because there was none lately; 0 is any.
 	Tries int
 }

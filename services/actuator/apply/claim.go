@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // priceSlack is by how much, in hundredths, an offering may have become more expensive than the plan thought. Spot prices move
@@ -232,6 +233,9 @@ func (v *verifier) offering(w model.NodeClaim, o model.RankedOffering, by place,
 		return fail(model.CodeNoOffering, "the placement group had none lately; worth a try at %s", until.UTC().Format(time.RFC3339))
 	}
 	has := offeringLabels(v.state.Region, o, zoneID, pool, shape)
+	for _, l := range rules.ReservationLabels(now.Reservation) {
+		has[l.Key] = l.Value
+	}
 	if problem := violated(has, asked); problem != "" {
 		return fail(model.CodeRequirements, "%s", problem)
 	}
@@ -270,9 +274,6 @@ func offeringLabels(region string, o model.RankedOffering, zoneID string, pool c
 	}
 	has[labels.Zone] = o.Zone
 	has[labels.CapacityType] = o.CapacityType.String()
-	if o.ReservationID != "" {
-		has[labels.CapacityReservationID] = o.ReservationID
-	}
 	has[labels.NodePool] = string(pool.Name)
 	has[labels.NodeClass] = string(pool.NodeClass)
 	if region != "" {

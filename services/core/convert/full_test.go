@@ -38,7 +38,7 @@ func full() model.Input {
 			}}}},
 			Offerings: []model.Offering{
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, UnavailableUntil: at(9), ZoneID: "use1-az1"},
-				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: new(int64(3))},
+				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: new(int64(3)), ReservationBlock: true, ReservationInterruptible: true},
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 32000, Reclaimed: model.Below10, ZoneID: "use1-az1", ZoneShifted: true},
 			},
 			Claims: []model.Claim{fullClaim()},

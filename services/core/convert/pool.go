@@ -178,6 +178,8 @@ func (r *reader) offering(o *clusterpb.Offering) model.Offering {
 		ZoneID:           o.GetZoneId(),
 		Reclaimed:        model.ReclaimBand(o.GetReclaimBand()),
 		ZoneShifted:      o.GetZoneShifted(),
+
+		ReservationBlock: o.GetReservationBlock(), ReservationInterruptible: o.GetReservationInterruptible(),
 	}
 	if o.ReservationRemaining != nil {
 		n := r.notNegative("reservation_remaining", o.GetReservationRemaining())
@@ -191,6 +193,8 @@ func (r *reader) offering(o *clusterpb.Offering) model.Offering {
 		r.bad("reservation_id", "and reservation_remaining must be set for a reserved offering")
 	case !reserved && (out.ReservationID != "" || out.ReservationRemaining != nil):
 		r.bad("reservation_id", "%q and reservation_remaining are for reserved offerings only", out.ReservationID)
+	case !reserved && (out.ReservationBlock || out.ReservationInterruptible):
+		r.bad("reservation_block", "and reservation_interruptible are for reserved offerings only")
 	}
 	return out
 }
@@ -201,5 +205,6 @@ func writeOffering(o model.Offering) *clusterpb.Offering {
 		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, UnavailableUntil: stamp(o.UnavailableUntil),
 		ReservationId: o.ReservationID, ReservationRemaining: o.ReservationRemaining, ZoneId: o.ZoneID,
 		ReclaimBand: clusterpb.ReclaimBand(o.Reclaimed), ZoneShifted: o.ZoneShifted,
+		ReservationBlock: o.ReservationBlock, ReservationInterruptible: o.ReservationInterruptible,
 	}
 }

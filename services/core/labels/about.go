@@ -34,7 +34,16 @@ func WellKnown(key string) bool {
 // OfPlace says whether a label follows from an offering's zone, capacity type and reservation, whatever the instance type.
 func OfPlace(key string) bool {
 	switch key {
-	case Zone, ZoneID, Region, CapacityType, CapacityReservationID:
+	case Zone, ZoneID, Region, CapacityType:
+		return true
+	}
+	return OfReservation(key)
+}
+
+// OfReservation says whether a label is one of a node in a capacity reservation.
+func OfReservation(key string) bool {
+	switch key {
+	case CapacityReservationID, CapacityReservationType, CapacityReservationInterruptible:
 		return true
 	}
 	return false
@@ -67,7 +76,7 @@ func RegionOf(zone string) string {
 	return zone
 }
 
-// OfReservation are the keys of a node in a capacity reservation.
-func OfReservation() []string {
-	return []string{CapacityReservationID, CapacityReservationType, CapacityReservationInterruptible}
+// Reservation are the keys of a node in a capacity reservation, sorted.
+func Reservation() []string {
+	return []string{CapacityReservationID, CapacityReservationInterruptible, CapacityReservationType}
 }

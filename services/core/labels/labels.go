@@ -63,8 +63,8 @@ const (
 	EBSZone = "topology.ebs.csi.aws.com/zone"
 
 	CapacityReservationID            = KarpenterAWS + "/capacity-reservation-id"
-	CapacityReservationType          = KarpenterAWS + "/capacity-reservation-type"
-	CapacityReservationInterruptible = KarpenterAWS + "/capacity-reservation-interruptible"
+	CapacityReservationType          = KarpenterAWS + "/capacity-reservation-type"          // default or capacity-block
+	CapacityReservationInterruptible = KarpenterAWS + "/capacity-reservation-interruptible" // true or false
 	PlacementGroupID                 = KarpenterAWS + "/placement-group-id"
 	PlacementGroupPartition          = KarpenterAWS + "/placement-group-partition"
 )

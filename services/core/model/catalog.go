@@ -69,6 +69,9 @@ type Offering struct {
 	Reclaimed ReclaimBand
 	// ZoneShifted says that the cluster is shifted away from the zone.
 	ZoneShifted bool
+	// ReservationBlock says that the reservation is a block of capacity with an end, ReservationInterruptible that AWS may take
+	// its instances back.
+	ReservationBlock, ReservationInterruptible bool
 }
 
 // Key names the offering among all: "instance-type/zone/capacity-type/reservation".
@@ -84,6 +87,18 @@ func (o Offering) Compare(p Offering) int {
 		cmp.Compare(o.CapacityType, p.CapacityType),
 		cmp.Compare(o.ReservationID, p.ReservationID),
 	)
+}
+
+// Reservation is a capacity reservation as nodes in it tell; the zero value for none.
+type Reservation struct {
+	ID string
+	// Block says that it is a block of capacity with an end. Of an interruptible one AWS may take instances back.
+	Block, Interruptible bool
+}
+
+// Reservation is the one that the offering is of.
+func (o Offering) Reservation() Reservation {
+	return Reservation{ID: o.ReservationID, Block: o.ReservationBlock, Interruptible: o.ReservationInterruptible}
 }
 
 // ZoneIDs are the ids of the zones of some offerings, by name, as far as they are known.

@@ -6,14 +6,39 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// Places knows what nodes have by the place where they are bought: the labels of labels.OfPlace. It is the ids of zones, by
-// name, as far as they are known.
-type Places map[string]string
+// Places knows what nodes have by the place where they are bought: the labels of labels.OfPlace. It is not changed after
+// NewPlaces.
+type Places struct {
+	// zoneIDs are the ids of zones, by name, as far as they are known.
+	zoneIDs map[string]string
+	// reservations are the labels of nodes in each reservation that is offered.
+	reservations map[string]model.Labels
+}
 
-// NewPlaces reads the zones' ids from offerings.
-func NewPlaces(offerings []model.Offering) Places { return model.ZoneIDs(offerings) }
+// NewPlaces reads from offerings what there is to know of zones and reservations.
+func NewPlaces(offerings []model.Offering) Places {
+	p := Places{zoneIDs: model.ZoneIDs(offerings), reservations: make(map[string]model.Labels)}
+	for i := range offerings {
+		if r := offerings[i].Reservation(); r.ID != "" {
+			p.reservations[r.ID] = rules.ReservationLabels(r)
+		}
+	}
+	return p
+}
+
+// ZoneID is the id of a zone; "" where it is not known.
+func (p Places) ZoneID(zone string) string { return p.zoneIDs[zone] }
+
+// reservation are the labels of nodes in a reservation. Of one that is not offered any more only its id is known.
+func (p Places) reservation(id string) model.Labels {
+	if ls, ok := p.reservations[id]; ok || id == "" {
+		return ls
+	}
+	return model.Labels{{Key: labels.CapacityReservationID, Value: id}}
+}
 
 // label is the value of a label of the place; "" where nodes there do not have it.
 func (p Places) label(key, zone string, ct model.CapacityType, reservation string) string {
@@ -21,15 +46,14 @@ func (p Places) label(key, zone string, ct model.CapacityType, reservation strin
 	case labels.Zone:
 		return zone
 	case labels.ZoneID:
-		return p[zone]
+		return p.zoneIDs[zone]
 	case labels.Region:
 		return labels.RegionOf(zone)
 	case labels.CapacityType:
 		return ct.String()
-	case labels.CapacityReservationID:
-		return reservation
 	}
-	return ""
+	value, _ := p.reservation(reservation).Get(key)
+	return value
 }
 
 // Labels are those that follow from an offering, whatever its type.
@@ -45,8 +69,8 @@ func (p Places) Labels(zone string, ct model.CapacityType, reservation string) m
 }
 
 // placeKeys are the keys of labels.OfPlace, sorted.
-func placeKeys() [5]string {
-	return [5]string{labels.CapacityReservationID, labels.CapacityType, labels.ZoneID, labels.Region, labels.Zone}
+func placeKeys() []string {
+	return append(labels.Reservation(), labels.CapacityType, labels.ZoneID, labels.Region, labels.Zone)
 }
 
 // Sells says whether a pool of that class, with those requirements, may buy an offering, as far as the place decides it.

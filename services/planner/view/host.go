@@ -330,7 +330,8 @@ func (hb hostBuilder) claimCatalog(c *model.Claim) *Catalog {
 func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 	var own model.Labels
 	for _, r := range require.NewSet(c.Requirements...) {
-		if v, ok := r.Single(); ok {
+		// That a claim was bought for a reservation says nothing of one that has outlived it.
+		if v, ok := r.Single(); ok && !labels.OfReservation(r.Key) {
 			own = append(own, model.Label{Key: r.Key, Value: v})
 		}
 	}
@@ -357,7 +358,7 @@ func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 func openLabels(c *model.Claim) require.Set {
 	var out require.Set
 	for _, r := range require.NewSet(c.Requirements...) {
-		if _, single := r.Single(); !single && !r.AllowsAbsent() {
+		if _, single := r.Single(); !single && !r.AllowsAbsent() && !labels.OfReservation(r.Key) {
 			out = out.With(r)
 		}
 	}

@@ -233,7 +233,7 @@ func (w *World) addOfferings() error {
 	list := make([]offering, 0, len(w.Snapshot.Offerings))
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
-		if id := w.Places[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
+		if id := w.Places.ZoneID(o.Zone); o.ZoneID != "" && o.ZoneID != id {
 			return fmt.Errorf("offering %s: zone_id: %s, and %s of another offering in the same zone", o.Key(), o.ZoneID, id)
 		}
 		list = append(list, offering{offeringKey{o.InstanceType, o.Zone, o.CapacityType}, o.Price, o.Reclaimed, o.PriceEstimated})

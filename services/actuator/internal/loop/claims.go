@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -115,7 +114,7 @@ func (s *claims) advance(c model.Claim) lifecycle.Result {
 	r, moved := lifecycle.Advance(c, s.queue[c.ID], s.seen(&c), s.agenda.Now())
 	if !moved {
 		r.Claim = s.compared(r.Claim)
-		if n := s.cluster.Node(&r.Claim); n != nil && r.Claim.ReservationID == "" && n.Labels[labels.CapacityReservationID] != "" {
+		if n := s.cluster.Node(&r.Claim); n != nil && r.Claim.ReservationID == "" && slices.ContainsFunc(labels.Reservation(), func(key string) bool { return n.Labels[key] != "" }) {
 			r.Effects = append(r.Effects, lifecycle.Effect{Kind: lifecycle.EffectSyncNode})
 		}
 	}
@@ -226,7 +225,9 @@ func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 		r.Capacity, r.Allocatable = c.Capacity, c.Allocatable
 	}
 	values[labels.InstanceType], values[labels.Zone], values[labels.CapacityType] = string(i.InstanceType), i.Zone, i.CapacityType.String()
-	s.reservation(c.NodeClass, i.ReservationID, values)
+	for _, l := range rules.ReservationLabels(s.reservation(c.NodeClass, i.ReservationID)) {
+		values[l.Key] = l.Value
+	}
 	if s.region != "" {
 		values[labels.Region] = s.region
 	}
@@ -237,19 +238,14 @@ func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 	return r
 }
 
-// reservation adds the labels of a node in a capacity reservation.
-func (s *claims) reservation(class model.NodeClassName, id string, has map[string]string) {
-	if id == "" {
-		return
-	}
-	has[labels.CapacityReservationID], has[labels.CapacityReservationType] = id, "default"
+// reservation is one by its id, as its class knows it.
+func (s *claims) reservation(class model.NodeClassName, id string) model.Reservation {
+	out := model.Reservation{ID: id}
 	if c := s.classes.Get(class); c != nil {
 		r, _ := c.Resolved().Reservation(id)
-		if r.Block {
-			has[labels.CapacityReservationType] = "capacity-block"
-		}
-		has[labels.CapacityReservationInterruptible] = strconv.FormatBool(r.Interruptible)
+		out.Block, out.Interruptible = r.Block, r.Interruptible
 	}
+	return out
 }
 
 // compared compares a claim that has an instance with what its pool and class ask for now, by the rules that a plan's
@@ -292,7 +288,7 @@ func (s *claims) outlived(c *model.Claim) {
 	}
 	has := values(c.Labels)
 	has[labels.CapacityType] = c.CapacityType.String()
-	for _, key := range labels.OfReservation() {
+	for _, key := range labels.Reservation() {
 		delete(has, key)
 	}
 	c.Labels = model.LabelsOf(has)

@@ -135,7 +135,7 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 		change.SetLabels[labels.Registered], change.SetLabels[labels.Claim] = "true", string(c.ID)
 		change.SetAnnotations = values(c.Annotations)
 		if c.ReservationID == "" {
-			change.RemoveLabels = labels.OfReservation()
+			change.RemoveLabels = labels.Reservation()
 		}
 		if n.Labels[labels.DoNotSyncTaints] != "true" {
 			change.AddTaints = c.Taints

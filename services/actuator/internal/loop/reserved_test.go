@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,7 +82,7 @@ func TestAnInstanceThatOutlivesItsReservationIsOnDemand(t *testing.T) {
 		if c.State != model.ClaimInitialized || c.ReservationID != "" || c.Price != 96_000 {
 			t.Errorf("%s in %q for %d", c.State, c.ReservationID, c.Price)
 		}
-		if labelOf(c, labels.CapacityType) != "on-demand" || labelOf(c, labels.CapacityReservationID) != "" {
+		if labelOf(c, labels.CapacityType) != "on-demand" || labelOf(c, labels.CapacityReservationID) != "" || labelOf(c, labels.CapacityReservationType) != "" {
 			t.Errorf("the claim has %v", c.Labels)
 		}
 		node := func() *cluster.Node {
@@ -92,7 +93,7 @@ func TestAnInstanceThatOutlivesItsReservationIsOnDemand(t *testing.T) {
 			return s.Nodes[0]
 		}
 		r.until("its node too", time.Minute, func() bool {
-			return node().Labels[labels.CapacityType] == "on-demand" && node().Labels[labels.CapacityReservationID] == ""
+			return node().Labels[labels.CapacityType] == "on-demand" && !slices.ContainsFunc(labels.Reservation(), func(key string) bool { return node().Labels[key] != "" })
 		})
 	})
 }

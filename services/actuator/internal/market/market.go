@@ -109,7 +109,7 @@ func (m *Market) Offering(key apply.OfferingKey) (apply.Offering, bool) {
 	o := &m.offers[i]
 	return apply.Offering{
 		Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
-		Full: o.ReservationRemaining != nil && *o.ReservationRemaining == 0, Tries: m.tries[key],
+		Reservation: o.Reservation(), Full: o.ReservationRemaining != nil && *o.ReservationRemaining == 0, Tries: m.tries[key],
 	}, true
 }
 

@@ -46,6 +46,7 @@ func (m *Market) reservations() []model.Offering {
 		out = append(out, model.Offering{
 			InstanceType: r.InstanceType, Zone: r.Zone, CapacityType: model.Reserved, Price: reservedPrice(listed), PriceEstimated: estimated,
 			ReservationID: id, ReservationRemaining: &left, ZoneID: m.zoneIDs[r.Zone],
+			ReservationBlock: r.Block, ReservationInterruptible: r.Interruptible,
 		})
 	}
 	return out

@@ -43,6 +43,9 @@ func TestWhatIsReserved(t *testing.T) {
 				continue
 			}
 			out[o.ReservationID] = *o.ReservationRemaining
+			if o.ReservationBlock != (o.ReservationID == "cr-block") {
+				t.Errorf("%s: it is a block: %v", o.ReservationID, o.ReservationBlock)
+			}
 			key := apply.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, ReservationID: o.ReservationID}
 			if now, _ := m.Offering(key); now.Full != (*o.ReservationRemaining == 0) || now.Full != s.Full(o.ReservationID) {
 				t.Errorf("%s: full is %v, of %d that are left", o.ReservationID, now.Full, *o.ReservationRemaining)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -102,10 +103,7 @@ func reservations(c cloud.Class) []any {
 	for _, r := range c.Reservations {
 		m := map[string]any{
 			"id": r.ID, "availabilityZone": r.Zone, "instanceType": string(r.InstanceType), "ownerID": r.OwnerID,
-			"instanceMatchCriteria": strings.ToLower(r.MatchesLaunches), "reservationType": "default", "state": "active",
-		}
-		if r.Block {
-			m["reservationType"] = "capacity-block"
+			"instanceMatchCriteria": strings.ToLower(r.MatchesLaunches), "reservationType": rules.ReservationType(r.Block), "state": "active",
 		}
 		if r.Expiring {
 			m["state"] = "expiring"

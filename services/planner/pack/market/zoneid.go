@@ -25,7 +25,9 @@ func (m *Market) zoneIDClash(p *view.Pool, asked []require.Set) model.Reason {
 			r, named := all.Get(labels.Zone)
 			return named && !r.Contains(zone)
 		})
-		allowed := func(zone string) bool { return id.Matches(m.World.Places[zone], m.World.Places[zone] != "") }
+		allowed := func(zone string) bool {
+			return id.Matches(m.World.Places.ZoneID(zone), m.World.Places.ZoneID(zone) != "")
+		}
 		if len(zones) == 0 || slices.ContainsFunc(zones, allowed) {
 			return model.Reason{}
 		}
@@ -48,7 +50,7 @@ func (m *Market) zoneIDReason(p *view.Pool, asked require.Set, id require.Requir
 	names := make([]string, len(zones))
 	for i, zone := range zones {
 		names[i] = zone + " (id not known)"
-		if id := m.World.Places[zone]; id != "" {
+		if id := m.World.Places.ZoneID(zone); id != "" {
 			names[i], known = fmt.Sprintf("%s (%s)", zone, id), true
 		}
 	}

@@ -123,11 +123,8 @@ func (e *Encoder) structure(v reflect.Value) {
 		e.Number(1)
 	}
 	n := v.NumField()
-	if v.Type() == reflect.TypeFor[model.Offering]() && v.FieldByName("Reclaimed").IsZero() {
-		n-- // it is the last, and an offering has a sum of its own: nothing more is as good a name for none
-		if v.FieldByName("ZoneID").IsZero() {
-			n--
-		}
+	if o, ok := reflect.TypeAssert[model.Offering](v); ok {
+		n -= unsaid(o)
 	}
 	if v.Type() == reflect.TypeFor[model.Policy]() && v.FieldByName("SchedulerNames").IsZero() {
 		n-- // it is the last, and what follows a policy in an input has no letters where names have them
@@ -135,4 +132,18 @@ func (e *Encoder) structure(v reflect.Value) {
 	for i := range n {
 		e.Encode(v.Field(i))
 	}
+}
+
+// unsaid is how many of an offering's last fields are not written, because they say nothing. An offering has a sum of its own:
+// nothing more is as good a name for none.
+func unsaid(o model.Offering) int {
+	switch {
+	case o.ReservationBlock || o.ReservationInterruptible:
+		return 0
+	case o.Reclaimed != 0 || o.ZoneShifted:
+		return 2
+	case o.ZoneID != "":
+		return 3
+	}
+	return 4
 }

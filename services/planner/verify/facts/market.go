@@ -25,6 +25,8 @@ type Market struct {
 	offerings []*model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
 	zoneIDs map[string]string
+	// reservations are those that are offered, by id.
+	reservations map[string]model.Reservation
 	// Shifted are the zones that the cluster is shifted away from.
 	Shifted map[string]bool
 }
@@ -54,7 +56,12 @@ func newMarket(in *model.Input) *Market {
 		now: in.Now, overlays: offer.NewOverlays(s),
 		classes: index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		types:   make(map[typeKey]*model.InstanceType), attach: toldLimits(s.Nodes),
-		zoneIDs: model.ZoneIDs(s.Offerings), Shifted: model.ShiftedZones(s.Offerings),
+		zoneIDs: model.ZoneIDs(s.Offerings), Shifted: model.ShiftedZones(s.Offerings), reservations: make(map[string]model.Reservation),
+	}
+	for i := range s.Offerings {
+		if r := s.Offerings[i].Reservation(); r.ID != "" {
+			m.reservations[r.ID] = r
+		}
 	}
 	for i := range s.Catalogs {
 		cat := &s.Catalogs[i]
@@ -105,6 +112,9 @@ func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
 
 // ZoneID is the id of a zone; "" where it is not known.
 func (m *Market) ZoneID(zone string) string { return m.zoneIDs[zone] }
+
+// Reservation is one that is offered, by its id; the zero value where none is.
+func (m *Market) Reservation(id string) model.Reservation { return m.reservations[id] }
 
 // Available says whether an offering can be launched now, where its price is known.
 func (m *Market) Available(o *model.Offering) bool {

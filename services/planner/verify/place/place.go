@@ -305,9 +305,12 @@ func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 	if o.ReservationID != "" {
 		v.labels[labels.CapacityReservationID] = o.ReservationID
 	}
+	for _, l := range rules.ReservationLabels(ps.f.Market.Reservation(o.ReservationID)) {
+		v.labels[l.Key] = l.Value
+	}
 	for _, r := range require.NewSet(by.requirements...) {
-		// A label that may be absent is one that the node does not get.
-		if _, decided := v.labels[r.Key]; !decided && !r.AllowsAbsent() {
+		// A label that may be absent is one that the node does not get. Nor does one that has outlived its reservation have its labels.
+		if _, decided := v.labels[r.Key]; !decided && !r.AllowsAbsent() && !labels.OfReservation(r.Key) {
 			if v.open == nil {
 				v.open = make(map[string]require.Requirement)
 			}

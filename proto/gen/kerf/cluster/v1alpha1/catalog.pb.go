@@ -379,9 +379,14 @@ type Offering struct {
 	ReclaimBand ReclaimBand `protobuf:"varint,10,opt,name=reclaim_band,json=reclaimBand,proto3,enum=kerf.cluster.v1alpha1.ReclaimBand" json:"reclaim_band,omitempty"`
 	// The cluster is shifted away from the zone (a zonal shift of AWS's): while it is, nothing is bought there, and the nodes that are
 	// there stay. It is the same in all offerings of a zone.
-	ZoneShifted   bool `protobuf:"varint,11,opt,name=zone_shifted,json=zoneShifted,proto3" json:"zone_shifted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ZoneShifted bool `protobuf:"varint,11,opt,name=zone_shifted,json=zoneShifted,proto3" json:"zone_shifted,omitempty"`
+	// The reservation is a block of capacity with an end; false for any other reservation, and where there is none. It is the same in all
+	// offerings of a reservation.
+	ReservationBlock bool `protobuf:"varint,12,opt,name=reservation_block,json=reservationBlock,proto3" json:"reservation_block,omitempty"`
+	// AWS may take instances of the reservation back; false where there is none. It is the same in all offerings of a reservation.
+	ReservationInterruptible bool `protobuf:"varint,13,opt,name=reservation_interruptible,json=reservationInterruptible,proto3" json:"reservation_interruptible,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Offering) Reset() {
@@ -491,6 +496,20 @@ func (x *Offering) GetZoneShifted() bool {
 	return false
 }
 
+func (x *Offering) GetReservationBlock() bool {
+	if x != nil {
+		return x.ReservationBlock
+	}
+	return false
+}
+
+func (x *Offering) GetReservationInterruptible() bool {
+	if x != nil {
+		return x.ReservationInterruptible
+	}
+	return false
+}
+
 var File_kerf_cluster_v1alpha1_catalog_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
@@ -508,7 +527,7 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x12%\n" +
-	"\x0ereservation_id\x18\x04 \x01(\tR\rreservationId\"\xb5\x04\n" +
+	"\x0ereservation_id\x18\x04 \x01(\tR\rreservationId\"\x9f\x05\n" +
 	"\bOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
@@ -521,7 +540,9 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\azone_id\x18\t \x01(\tR\x06zoneId\x12E\n" +
 	"\freclaim_band\x18\n" +
 	" \x01(\x0e2\".kerf.cluster.v1alpha1.ReclaimBandR\vreclaimBand\x12!\n" +
-	"\fzone_shifted\x18\v \x01(\bR\vzoneShiftedB\x18\n" +
+	"\fzone_shifted\x18\v \x01(\bR\vzoneShifted\x12+\n" +
+	"\x11reservation_block\x18\f \x01(\bR\x10reservationBlock\x12;\n" +
+	"\x19reservation_interruptible\x18\r \x01(\bR\x18reservationInterruptibleB\x18\n" +
 	"\x16_reservation_remaining*~\n" +
 	"\fCapacityType\x12\x1d\n" +
 	"\x19CAPACITY_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
