@@ -87,10 +87,10 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 	}
 }
 
-// Prefer lets pods without pod rules go to some hosts before others of the same rank.
+// Prefer lets pods without pod rules go to some hosts before others of the same rank, in the place of those preferred before.
 func (s *Scheduler) Prefer(host func(int) bool) {
-	for i, r := range s.ranks {
-		if r != queue.Closed {
+	for i, r := range queue.Ranks(s.v) {
+		if s.ranks[i] = r; r != queue.Closed {
 			s.ranks[i] = 2 * r
 			if !host(i) {
 				s.ranks[i]++
