@@ -20,6 +20,15 @@ func Normal(key string) string {
 	return key
 }
 
+// autoModeInstance begins the labels by which EKS Auto Mode tells instance types apart; only its own nodes carry them.
+const autoModeInstance = "eks.amazonaws.com/instance-"
+
+// OfAutoMode is the label that says here what a label of EKS Auto Mode's nodes says of their instance types; false if it is none.
+func OfAutoMode(key string) (here string, ok bool) {
+	name, ok := strings.CutPrefix(key, autoModeInstance)
+	return KarpenterAWS + "/instance-" + name, ok
+}
+
 // WellKnown says whether a label follows from the instance type, its place or its pool, so that a pod may ask for it
 // although the pool does not name it. Keys of AWS's domains count by their domain, because each release of AWS's provider
 // adds some.

@@ -75,7 +75,7 @@ func TestAReasonNamesTheNearestMissOfAPendingPod(t *testing.T) {
 			class: func(c *model.PodClass) {
 				c.Requests = append(amounts(100, gib, 0)[:2], model.Amount{Resource: "nvidia.com/gpu", Value: 1}, model.Amount{Resource: "pods", Value: 1})
 			},
-			code: model.CodeResources, says: "nvidia.com/gpu, which no allowed instance type offers",
+			code: model.CodeResources, says: "nvidia.com/gpu, which no instance type of the catalogue has",
 		},
 		"all of a resource is reserved": {
 			build: func(w *world) {

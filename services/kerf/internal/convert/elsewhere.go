@@ -4,19 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-)
-
-// Labels of instance types that nodes of EKS Auto Mode have, and those of ours that say the same.
-const (
-	autoModeInstance = "eks.amazonaws.com/instance-"
-	ourInstance      = labels.KarpenterAWS + "/instance-"
 )
 
 // Elsewhere says, in a line each, what of pools and workloads is meant for nodes that others than Kerf run: labels of EKS Auto
@@ -36,9 +29,9 @@ func Elsewhere(objects []runtime.Object) (notes []string) {
 // poolElsewhere finds labels of a pool that choose instance types under EKS Auto Mode, and nothing here.
 func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
 	note := func(at, key string) {
-		if name, ok := strings.CutPrefix(key, autoModeInstance); ok {
+		if here, ok := labels.OfAutoMode(key); ok {
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is a label of EKS Auto Mode's nodes: here it chooses no instance type, and nodes would only carry it; write %s",
-				TitleOf(pool), at, key, ourInstance+name))
+				TitleOf(pool), at, key, here))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(pool.Spec.Template.Metadata.Labels)) {
@@ -52,9 +45,9 @@ func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
 
 func (p *madePods) elsewhere() (notes []string) {
 	note := func(at, key string) {
-		if name, ok := strings.CutPrefix(key, autoModeInstance); ok {
+		if here, ok := labels.OfAutoMode(key); ok {
 			notes = append(notes, fmt.Sprintf("%s: %s.%s: %s is a label of EKS Auto Mode's nodes: here it is %s that says so; don't add the former to a pool, which would not choose by it",
-				p.title, p.at, at, key, ourInstance+name))
+				p.title, p.at, at, key, here))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {

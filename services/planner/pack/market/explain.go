@@ -103,34 +103,33 @@ func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 }
 
 func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
-	subject := "nodepool/" + string(p.Name)
+	out := model.Reason{Code: model.CodeRequirements, Subject: "nodepool/" + string(p.Name)}
 	has, ok := p.Requirements.Get(r.Key)
-	if r.Key == labels.Hostname {
-		return model.Reason{
-			Code: model.CodeRequirements, Subject: subject,
-			Message: fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r),
-			Remedy:  "free capacity on the node that the pod names, or let the pod run elsewhere",
-		}
+	if !ok && r.Key != labels.Hostname {
+		out.Code = model.CodeLabelUndefined
 	}
-	if !ok && r.Key == model.KeyNodeName {
-		return model.Reason{
-			Code: model.CodeLabelUndefined, Subject: subject,
-			Message: "the pod asks for a node by its name, and no new node has that name",
-			Remedy:  "ask for a node that is there, or for labels in place of metadata.name",
-		}
+	here, ofAutoMode := labels.OfAutoMode(r.Key)
+	switch {
+	case r.Key == labels.Hostname:
+		out.Message = fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r)
+		out.Remedy = "free capacity on the node that the pod names, or let the pod run elsewhere"
+	case r.Key == labels.NodePool && r.Matches("", false):
+		out.Message = fmt.Sprintf("the pod asks for %s, which is a node of no pool", r)
+		out.Remedy = "nothing, if a node group has a node for it; else change the pod"
+	case ok:
+		out.Message = fmt.Sprintf("the pod asks for %s, but the pool allows only %s", r, has)
+		out.Remedy = fmt.Sprintf("allow %s in the pool, or change the pod", r)
+	case r.Key == model.KeyNodeName:
+		out.Message = "the pod asks for a node by its name, and no new node has that name"
+		out.Remedy = "ask for a node that is there, or for labels in place of metadata.name"
+	case ofAutoMode:
+		out.Message = fmt.Sprintf("the pod asks for %s, a label of EKS Auto Mode's nodes alone", r)
+		out.Remedy = fmt.Sprintf("have the pod ask for %s", here)
+	default:
+		out.Message = fmt.Sprintf("the pod asks for %s, but the pool does not define the label %s", r, r.Key)
+		out.Remedy = fmt.Sprintf("add %s to the pool's labels or requirements", r.Key)
 	}
-	if !ok {
-		return model.Reason{
-			Code: model.CodeLabelUndefined, Subject: subject,
-			Message: fmt.Sprintf("the pod asks for %s, but the pool does not define the label %s", r, r.Key),
-			Remedy:  fmt.Sprintf("add %s to the pool's labels or requirements", r.Key),
-		}
-	}
-	return model.Reason{
-		Code: model.CodeRequirements, Subject: subject,
-		Message: fmt.Sprintf("the pod asks for %s, but the pool allows only %s", r, has),
-		Remedy:  fmt.Sprintf("allow %s in the pool, or change the pod", r),
-	}
+	return out
 }
 
 // explainTypes looks for the option that comes nearest.
@@ -242,23 +241,19 @@ func (o *Option) PerHour() string {
 }
 
 func unavailable(o *Option) model.Reason {
-	off := o.Offering
+	off, out := o.Offering, model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name)}
 	what := fmt.Sprintf("%s %s in %s", off.CapacityType, o.Type.Name, off.Zone)
-	if off.Price <= 0 {
-		return model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name), Message: "the price of " + what + " is not known"}
+	switch {
+	case off.Price <= 0:
+		out.Message = "the price of " + what + " is not known"
+	case off.ZoneShifted:
+		out.Message = fmt.Sprintf("the cluster is shifted away from %s: nothing is bought there, %s %s neither", off.Zone, off.CapacityType, o.Type.Name)
+		out.Remedy = "wait for the end of the zonal shift, or let the pod go to other zones"
+	default:
+		out.Message = fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05"))
+		out.Remedy = "allow more instance types, zones or capacity types in the pool"
 	}
-	if off.ZoneShifted {
-		return model.Reason{
-			Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
-			Message: fmt.Sprintf("the cluster is shifted away from %s: nothing is bought there, %s %s neither", off.Zone, off.CapacityType, o.Type.Name),
-			Remedy:  "wait for the end of the zonal shift, or let the pod go to other zones",
-		}
-	}
-	return model.Reason{
-		Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
-		Message: fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05")),
-		Remedy:  "allow more instance types, zones or capacity types in the pool",
-	}
+	return out
 }
 
 // tooSmallForDaemons names the resource that is shortest on an option before it has any pod, and the part of it that DaemonSets ask for.
@@ -278,8 +273,15 @@ func (m *Market) tooSmallForDaemons(o *Option) (r model.Reason, lack float64) {
 	}
 	r.Message = fmt.Sprintf("DaemonSets need %s of %s on every node; the nearest allowed type has %s (%s)",
 		fit.Quantity(name, o.Overhead[worst]), name, fit.Quantity(name, o.allocatable[worst]), o.Type.Name)
-	r.Remedy = fmt.Sprintf("allow instance types with more %s, or have the DaemonSets ask for less or select other nodes", name)
+	r.Remedy = moreForDaemons(name)
 	return r, lack
+}
+
+func moreForDaemons(name model.Resource) string {
+	if name == model.Pods {
+		return "allow instance types with more pods, raise the node class's maxPods, or have the DaemonSets select other nodes"
+	}
+	return fmt.Sprintf("allow instance types with more %s, or have the DaemonSets ask for less or select other nodes", name)
 }
 
 // tooSmall names the resource that is shortest on an option.
@@ -296,22 +298,27 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 	}
 	needs, has := fit.Quantity(name, c.Alone[worst]), fit.Quantity(name, max(0, o.Free[worst]))
 	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
-	if view.IsAttachLimit(name) {
+	switch {
+	case view.IsAttachLimit(name):
 		r.Code = model.CodeVolumeLimit
 		r.Message = fmt.Sprintf("has %s volumes of driver %s; new nodes of the allowed types attach at most %s (%s, less DaemonSets)",
 			needs, strings.TrimPrefix(string(name), string(model.AttachLimit)), has, o.Type.Name)
 		r.Remedy = "allow an instance type that attaches more volumes, or give the pod fewer"
-		return r
-	}
-	if o.Free[worst] <= 0 {
+	case o.Free[worst] == 0 && o.Overhead[worst] > 0:
+		r.Message = fmt.Sprintf("DaemonSets take all %s of %s that the nearest allowed type has (%s)", fit.Quantity(name, o.Overhead[worst]), name, o.Type.Name)
+		r.Remedy = moreForDaemons(name)
+	case o.Free[worst] > 0:
+		r.Message = fmt.Sprintf("needs %s of %s; the largest allowed type offers %s (%s, less DaemonSets)", needs, name, has, o.Type.Name)
+		r.Remedy = fmt.Sprintf("allow an instance type with at least %s of %s for pods, or ask for at most %s", needs, name, has)
+		if name == "ephemeral-storage" {
+			r.Remedy = fmt.Sprintf("give the node class a larger volume in spec.blockDeviceMappings, or instanceStorePolicy: RAID0, or ask for at most %s", has)
+		}
+	case slices.ContainsFunc(o.Pool.Catalog.Types, func(t *view.Type) bool { return t.CapacityVector[worst] > 0 }):
 		r.Message = fmt.Sprintf("needs %s of %s, which no allowed instance type offers; the nearest is %s", needs, name, o.Type.Name)
 		r.Remedy = fmt.Sprintf("allow instance types that have %s", name)
-		return r
-	}
-	r.Message = fmt.Sprintf("needs %s of %s; the largest allowed type offers %s (%s, less DaemonSets)", needs, name, has, o.Type.Name)
-	r.Remedy = fmt.Sprintf("allow an instance type with at least %s of %s for pods, or ask for at most %s", needs, name, has)
-	if name == "ephemeral-storage" {
-		r.Remedy = fmt.Sprintf("give the node class a larger volume in spec.blockDeviceMappings, or instanceStorePolicy: RAID0, or ask for at most %s", has)
+	default:
+		r.Message = fmt.Sprintf("needs %s of %s, which no instance type of the catalogue has", needs, name)
+		r.Remedy = fmt.Sprintf("check the name %s; for a plan of files, kerf catalog fetch makes a catalogue of all that AWS sells", name)
 	}
 	return r
 }
