@@ -306,7 +306,7 @@ func TestTheProfileOfAFormerRoleGoesWhereTheUserNamesOne(t *testing.T) {
 	}
 }
 
-// TestAClassWhoseProfileIsNotThereIsNotReady names a profile that nobody made, with dry runs and without.
+// TestAClassWhoseProfileIsNotThereIsNotReady names a profile that was never made, with dry runs and without.
 func TestAClassWhoseProfileIsNotThereIsNotReady(t *testing.T) {
 	for _, dryRuns := range []string{"auto", "off"} {
 		w, server := openClassWorld(t, func(c *awssim.Config) { c.ProfileLag = 0 })

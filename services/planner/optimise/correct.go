@@ -13,6 +13,9 @@ const correctPods, corrections, correctShare = 64, 8, 10
 // correct packs greedily, again and again, and returns the fillings. What was paid for a row's pods counts for half of what they are worth the next time, so that
 // those which ended up in bins that cost more than they are worth come earlier (sequential value correction, Belov and Scheithauer 2007).
 func (s *solver) correct(worth []float64, limit int64) (all []compact.Filling) {
+	if s.c.Source.Tried || s.c.Pods() >= correctPods*s.c.NumRows {
+		return nil
+	}
 	worth, limit = slices.Clone(worth), limit+s.greedy.work
 	pl, paid, pods := compact.NewPlan(s.c), make([]float64, s.c.NumRows), make([]float64, s.c.NumRows)
 	for n := 0; n < corrections && s.greedy.work < limit && !s.enough(); n++ {

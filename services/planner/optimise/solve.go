@@ -32,9 +32,7 @@ type solver struct {
 	slab compact.Slab
 	// base is what free bins hold, best the best plan so far.
 	base, best *compact.Plan
-	// fillings are those of packings that lead the programme, beside the best plan's.
-	fillings []compact.Filling
-	greedy   *greedy
+	greedy     *greedy
 	// lp is the value of the linear programme, 0 before it is known: no packing is much below it.
 	lp float64
 	// bound is in micro-dollars, already rounded down.
@@ -157,10 +155,7 @@ func (s *solver) improve() {
 		x.Program.WorkLimit = 2 * budget
 		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2})
 	case !s.c.Source.BoundOnly:
-		if !s.c.Source.Tried && s.c.Pods() < correctPods*s.c.NumRows {
-			s.fillings = s.correct(r.Worth, budget/correctShare)
-		}
-		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2})
+		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2}, s.correct(r.Worth, budget/correctShare)...)
 		y = slices.Clone(x.Duals)
 		s.duals = y
 	}
@@ -275,10 +270,11 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
-func (s *solver) relax(x *pricing.Columns, g pricing.Effort) {
+// Its columns begin with those of the best plan, and some others.
+func (s *solver) relax(x *pricing.Columns, g pricing.Effort, others ...compact.Filling) {
 	g.Gap, g.Stop = s.gap/lpShare, s.stopped
 	x.AddUsedUpLimits(s.best)
-	x.Begin(s.base, append(s.fillings, s.best.Fillings...))
+	x.Begin(s.base, append(others, s.best.Fillings...))
 	for n := range pricing.MaxLimitRounds + 1 {
 		x.Generate(g)
 		if n == pricing.MaxLimitRounds || x.Work() >= g.Limit || !x.AddExceededLimits(s.base) {

@@ -55,6 +55,28 @@ func TestAReasonNamesTheNearestMissOfAPendingPod(t *testing.T) {
 			class: func(c *model.PodClass) { c.NodeSelector = model.Labels{{Key: "type", Value: "fast"}} },
 			code:  model.CodeRequirements, says: "type In [karpenter]",
 		},
+		"the pod wants a node of EKS Auto Mode": {
+			class: func(c *model.PodClass) {
+				c.NodeSelector = model.Labels{{Key: "eks.amazonaws.com/instance-category", Value: "c"}}
+			},
+			code: model.CodeLabelUndefined, says: "a label of EKS Auto Mode's nodes alone",
+		},
+		"the pod wants no pool": {
+			class: func(c *model.PodClass) {
+				c.NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: "karpenter.sh/nodepool", Operator: model.DoesNotExist}}}}
+			},
+			code: model.CodeRequirements, says: "which is a node of no pool",
+		},
+		"the pod wants any but this pool": {
+			class: func(c *model.PodClass) {
+				c.NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: "karpenter.sh/nodepool", Operator: model.NotIn, Values: []string{"default"}}}}}
+			},
+			code: model.CodeRequirements, says: "the pool allows only karpenter.sh/nodepool In [default]",
+		},
+		"the pod wants another pool": {
+			class: func(c *model.PodClass) { c.NodeSelector = model.Labels{{Key: "karpenter.sh/nodepool", Value: "other"}} },
+			code:  model.CodeRequirements, says: "the pool allows only karpenter.sh/nodepool In [default]",
+		},
 		"no type has the label": {
 			class: func(c *model.PodClass) { c.NodeSelector = model.Labels{{Key: "kubernetes.io/arch", Value: "arm64"}} },
 			code:  model.CodeRequirements, says: "arm64", instance: "c5.large",

@@ -109,11 +109,12 @@ func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 		out.Code = model.CodeLabelUndefined
 	}
 	here, ofAutoMode := labels.OfAutoMode(r.Key)
+	values, listed := r.Values()
 	switch {
 	case r.Key == labels.Hostname:
 		out.Message = fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r)
 		out.Remedy = "free capacity on the node that the pod names, or let the pod run elsewhere"
-	case r.Key == labels.NodePool && r.Matches("", false):
+	case r.Key == labels.NodePool && r.AllowsAbsent() && len(values) == 0 && listed:
 		out.Message = fmt.Sprintf("the pod asks for %s, which is a node of no pool", r)
 		out.Remedy = "nothing, if a node group has a node for it; else change the pod"
 	case ok:

@@ -53,8 +53,8 @@ type Profiles struct {
 	idle map[string]time.Time
 	// unknown is when EC2 said last that it does not know a profile that a user names.
 	unknown map[string]time.Time
-	// unlisted says that it was told that profiles can't be listed, unreached that IAM can't be asked.
-	unlisted, unreached bool
+	// unlisted tells that profiles can't be listed, unreached that IAM can't be asked.
+	unlisted, unreached sync.Once
 }
 
 // New makes profiles of which none is known.
@@ -238,13 +238,9 @@ func (x *Profiles) listProfiles(ctx context.Context, prefix string) ([]string, e
 			if awserror.Of(err) != awserror.Unauthorized {
 				return nil, fmt.Errorf("list instance profiles: %w", err)
 			}
-			x.mu.Lock()
-			told := x.unlisted
-			x.unlisted = true
-			x.mu.Unlock()
-			if !told {
+			x.unlisted.Do(func() {
 				x.Log.WarnContext(ctx, "instance profiles of former roles stay: allow iam:ListInstanceProfiles", "error", err)
-			}
+			})
 			return nil, nil
 		}
 		for _, p := range page.InstanceProfiles {
@@ -281,13 +277,9 @@ func (x *Profiles) optional(ctx context.Context, ask func(context.Context) error
 	if err == nil || ctx.Err() != nil || awserror.Code(err) != "" && !awserror.LacksRight(err) {
 		return err
 	}
-	x.mu.Lock()
-	told := x.unreached
-	x.unreached = true
-	x.mu.Unlock()
-	if !told {
+	x.unreached.Do(func() {
 		x.Log.WarnContext(ctx, "IAM can't be asked: an instance profile that was made for a former role stays, if there is one", "error", err)
-	}
+	})
 	return nil
 }
 
