@@ -31,10 +31,11 @@ func (s *Classes) anticipate(pools []cluster.Pool) {
 
 // candidate is a type that a pool allows.
 type candidate struct {
-	name        model.TypeName
-	family      string
-	accelerated bool
-	price       int64
+	name   model.TypeName
+	family string
+	// accelerators is how many kinds of them it has.
+	accelerators int
+	price        int64
 }
 
 // likely are the types that pools of the class allow: of each family the cheapest, those without accelerators first.
@@ -54,20 +55,17 @@ func (s *Classes) likely(c *Class) []model.TypeName {
 			continue
 		}
 		family, _ := t.Labels.Get(labels.InstanceFamily)
-		_, gpu := t.Labels.Get(labels.InstanceGPUCount)
-		_, accelerator := t.Labels.Get(labels.InstanceAcceleratorCount)
-		price := cmp.Or(s.market.onDemand[t.Name], s.market.bundled(string(t.Name)).OnDemandMicroUSD, math.MaxInt64)
-		all = append(all, candidate{name: t.Name, family: family, accelerated: gpu || accelerator, price: price})
-	}
-	slices.SortFunc(all, func(x, y candidate) int {
-		plain := 0
-		if x.accelerated != y.accelerated {
-			plain = 1
-			if y.accelerated {
-				plain = -1
+		accelerators := 0
+		for _, key := range []string{labels.InstanceGPUCount, labels.InstanceAcceleratorCount} {
+			if _, has := t.Labels.Get(key); has {
+				accelerators++
 			}
 		}
-		return cmp.Or(plain, cmp.Compare(x.price, y.price), cmp.Compare(x.name, y.name))
+		price := cmp.Or(s.market.onDemand[t.Name], s.market.bundled(string(t.Name)).OnDemandMicroUSD, math.MaxInt64)
+		all = append(all, candidate{t.Name, family, accelerators, price})
+	}
+	slices.SortFunc(all, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(x.accelerators, y.accelerators), cmp.Compare(x.price, y.price), cmp.Compare(x.name, y.name))
 	})
 	var out []model.TypeName
 	seen := map[string]bool{}
