@@ -10,6 +10,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -128,9 +129,7 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 // plan says nothing of when those pods will be there, so that no other pod is to rely on them.
 func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {
-		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
-		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
-		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)
+		expect(c.view, c.tally, s.Host, c.Pods[s.Pod].Class, 1)
 	}
 }
 
@@ -268,14 +267,45 @@ func (c *cycle) prove() {
 	c.bound = &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
-// reserveForReturning puts pods that the scheduler has not looked at yet, and those that will come back once they have
-// ended on a node that goes, where they will likely go, so that no node is removed under them. The plan does not speak
-// of them.
+// reserveForReturning puts pods that the scheduler has not looked at yet, those that will come back once they have ended on a
+// node that goes, and those that are not made yet in place of evicted ones, where they will likely go, so that no node is removed
+// under them and no pod is moved to their place. The plan does not speak of them.
 func (c *cycle) reserveForReturning() {
 	ending, _ := c.assignMeant(c.demand.ending)
 	waiting, rest := c.assignMeant(c.demand.waiting)
 	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
-	c.makeUncertain(slices.Concat(ending, waiting, others))
+	returning := slices.Concat(ending, waiting, others)
+	c.makeUncertain(returning)
+	expectUnmade(c, returning)
+}
+
+// expectUnmade sets aside capacity for pods that are still to be made in place of moved ones, where there is some.
+func expectUnmade(c *cycle, returning []pack.Assignment) {
+	type group struct {
+		host     int
+		ownerUID string
+	}
+	placed := sync.OnceValue(func() map[group]int {
+		n := make(map[group]int)
+		for _, s := range slices.Concat(c.assigned, returning) {
+			if s.Claim == nil {
+				n[group{s.Host, c.Pods[s.Pod].Class.OwnerUID}]++
+			}
+		}
+		return n
+	})
+	for _, u := range view.StillToCome(c.view, func(host int, ownerUID string) int { return placed()[group{host, ownerUID}] }) {
+		if n := c.matcher.Capacity(u.Class, u.Host, u.Pods); n > 0 {
+			expect(c.view, c.tally, u.Host, u.Class, n)
+		}
+	}
+}
+
+// expect sets aside capacity for pods that may be there at any time. No other pod is to rely on them.
+func expect(v *view.View, t *topology.Tally, host int, class *view.Class, pods int) {
+	v.Place(host, class, pods)
+	t.Add(class, t.Host(host), -pods)
+	t.AddUncertain(class, host, pods)
 }
 
 // makeUncertain lets no pod rely on others to be where they will likely go.

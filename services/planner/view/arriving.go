@@ -38,6 +38,48 @@ func Arriving(v *View, pods []int) map[*Host][]model.PodID {
 	return out
 }
 
+// Unmade is how many pods are still to come to a host in place of those that were moved to it, by what they will be most likely: one that
+// is known of the same controller.
+type Unmade struct {
+	Host  int
+	Class *Class
+	Pods  int
+}
+
+// StillToCome lists the pods that are still to be made in place of those that a disruption has evicted. A controller takes a moment for that, and
+// longer where it waits until the old pod has ended. placed says how many of a controller's pods the plan has on a host. Of a controller that
+// has no pod left nothing is known.
+func StillToCome(v *View, placed func(host int, ownerUID string) int) []Unmade {
+	ongoing := make(map[model.DisruptionID]bool)
+	for i := range v.Snapshot.Disruptions {
+		if r := &v.Snapshot.Disruptions[i]; r.EndTime.IsZero() && len(r.Replacements) > 0 {
+			ongoing[r.ID] = rules.Arriving(r, v.Now)
+		}
+	}
+	if len(ongoing) == 0 {
+		return nil
+	}
+	alike := make(map[string]*Class)
+	for _, c := range v.Classes {
+		if alike[c.OwnerUID] == nil {
+			alike[c.OwnerUID] = c
+		}
+	}
+	var out []Unmade
+	for i, h := range v.Hosts {
+		if h.Claim == nil || len(h.Claim.Arrivals) == 0 || !ongoing[h.Claim.Replaces] || !v.Open(i) {
+			continue
+		}
+		there := arrived(v, h)
+		for _, a := range h.Claim.Arrivals {
+			if n := a.Pods - there[a.OwnerUID] - placed(i, a.OwnerUID); n > 0 && alike[a.OwnerUID] != nil {
+				out = append(out, Unmade{Host: i, Class: alike[a.OwnerUID], Pods: n})
+			}
+		}
+	}
+	return out
+}
+
 // arrived counts, by the controller's uid, the pods that a host need not wait for: those that are there, and those that are still to be
 // moved to it.
 func arrived(v *View, h *Host) map[string]int {
