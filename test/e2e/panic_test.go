@@ -26,7 +26,7 @@ func TestTheStoryEndsRightWhileThePlannerPanics(t *testing.T) {
 	kept := t.TempDir()
 	at := sync.OnceValue(func() string { return p.serve(t, kept) })
 	s := startWith(t, stack.Options{Examples: today, Between: func(string) string { return at() }})
-	play(t, story.Options{Stack: s, Steps: story.Steps(), Late: true})
+	play(t, story.Options{Stack: s, Steps: story.Steps(), Fails: true})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t.Logf("%d of %d plans ended in a panic", p.panics, p.plans)

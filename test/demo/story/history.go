@@ -7,6 +7,7 @@ import (
 	"time"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // history is what was seen of claims and plans, oldest first, a moment for each change. It is for what can't be seen from
@@ -31,8 +32,8 @@ type sight struct {
 	expire                time.Time // zero: never
 }
 
-// seen adds a look. One at which the actuator did not answer adds nothing.
-func (h history) seen(w World, at time.Time) history {
+// seen adds a look. One at which the actuator did not answer adds nothing. Pods that are excused are not called pending.
+func (h history) seen(w World, at time.Time, excused func(*plannerpb.PendingPod) bool) history {
 	if w.NoClaims != nil {
 		return h
 	}
@@ -48,12 +49,20 @@ func (h history) seen(w World, at time.Time) history {
 		m.claims = append(m.claims, s)
 	}
 	for _, p := range w.Plan.GetPending() {
-		m.pending = append(m.pending, p.GetPod())
+		if !excused(p) {
+			m.pending = append(m.pending, p.GetPod())
+		}
 	}
 	if n := len(h); n > 0 && slices.Equal(h[n-1].claims, m.claims) && h[n-1].plan == m.plan {
 		return h
 	}
 	return append(h, m)
+}
+
+// failedOn says that a plan leaves out a pod, or a pool, because the planner failed on it.
+func failedOn(p *plannerpb.PendingPod) bool {
+	code := p.GetReason().GetCode()
+	return code == clusterpb.ReasonCode_REASON_CODE_UNSUPPORTED || code == clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID
 }
 
 // leaves says that the claim is on its way out, or was.

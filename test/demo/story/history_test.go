@@ -2,6 +2,7 @@ package story
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestHistoryKeepsWhatChanges(t *testing.T) {
 	blind.NoClaims = errors.New("away")
 	var h history
 	for i, w := range []World{look(initialized), look(initialized), blind, look(draining)} {
-		h = h.seen(w, at(i))
+		h = h.seen(w, at(i), never)
 	}
 	if len(h) != 2 || h[1].at != at(3) || h[1].claims[0].state != draining {
 		t.Errorf("history %+v", h)
@@ -132,6 +133,21 @@ func TestARolloutGoesOneFirst(t *testing.T) {
 				t.Errorf("most %d and finding %v, want %d and %q", most, err, tt.most, tt.want)
 			}
 		})
+	}
+}
+
+func TestAPodThatThePlannerFailsOnIsExcusedWhereItMayFail(t *testing.T) {
+	left := func(pod string, code clusterpb.ReasonCode) *plannerpb.PendingPod {
+		return &plannerpb.PendingPod{Pod: pod, Reason: &clusterpb.Reason{Code: code}}
+	}
+	w := World{Plan: &plannerpb.Plan{Id: "p-1", Pending: []*plannerpb.PendingPod{
+		left("failed", clusterpb.ReasonCode_REASON_CODE_UNSUPPORTED), left("fits-nowhere", clusterpb.ReasonCode_REASON_CODE_RESOURCES),
+	}}}
+	if got := (history{}).seen(w, at(0), failedOn)[0].pending; !slices.Equal(got, []string{"fits-nowhere"}) {
+		t.Errorf("pending where the planner may fail: %v", got)
+	}
+	if got := (history{}).seen(w, at(0), never)[0].pending; len(got) != 2 {
+		t.Errorf("pending where it may not: %v", got)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/test/demo/show"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 )
@@ -46,12 +47,17 @@ type Options struct {
 	Chaos *Chaos
 	// Late says that plans come late now and then, which costs nothing but time: so what has to be done by a time may be late, too.
 	Late bool
+	// Fails says that the planner fails now and then: a plan may leave pods without a place that the next one has a place for.
+	Fails bool
 }
 
 // Play plays the steps until one is not as expected, and returns how each ended. The error is the first that went wrong, with
 // what was seen last and the ends of the logs.
 func Play(ctx context.Context, o Options) ([]show.Result, error) {
-	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, late: o.Late || o.Chaos != nil, changed: make(chan struct{})}
+	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, late: o.Late || o.Fails || o.Chaos != nil, excused: never, changed: make(chan struct{})}
+	if o.Fails {
+		s.excused = failedOn
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watch(ctx) })
@@ -75,6 +81,8 @@ func Play(ctx context.Context, o Options) ([]show.Result, error) {
 	}
 	return results, nil
 }
+
+func never(*plannerpb.PendingPod) bool { return false }
 
 // perform plays one step and measures it.
 func (s *Stage) perform(ctx context.Context, step Step) show.Result {
@@ -115,8 +123,10 @@ type Stage struct {
 	chaos *Chaos
 	late  bool
 	note  string // of the present step, for the table
-	peak  *World // of the present step, when it was at its height
-	away  bool   // a step has killed something by itself
+	// excused says which pods a plan may leave pending though they fit.
+	excused func(*plannerpb.PendingPod) bool
+	peak    *World // of the present step, when it was at its height
+	away    bool   // a step has killed something by itself
 
 	mu      sync.Mutex
 	seen    World
@@ -137,7 +147,7 @@ func (s *Stage) watch(ctx context.Context) {
 		}
 		tell.tell(w)
 		s.mu.Lock()
-		s.seen, s.history = w, s.history.seen(w, time.Now())
+		s.seen, s.history = w, s.history.seen(w, time.Now(), s.excused)
 		close(s.changed)
 		s.changed = make(chan struct{})
 		s.mu.Unlock()
