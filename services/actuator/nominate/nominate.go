@@ -90,19 +90,28 @@ func (e *Expected) On(node model.NodeName) bool { return len(e.nodes[node]) > 0 
 
 // Room is what a node that opens has for pods that are bound to it.
 type Room struct {
-	// bought are the pods that the claim was bought for, sorted; arriving come in place of such, and taken are those that have their room.
-	bought          []model.PodID
-	arriving, taken map[model.PodID]bool
+	// bought are the pods that the claim was bought for, sorted; arriving come in place of such.
+	bought   []model.PodID
+	arriving map[model.PodID]bool
+	// taken are the pods that have their room.
+	taken map[model.PodID]grant
 	// kept is what is left of what the claim was bought with for them, and free what the node has beside.
 	kept, free map[model.Resource]int64
 	// short says that the node has less than was expected.
 	short bool
 }
 
+// grant is the room of one pod.
+type grant struct {
+	asks model.Amounts
+	// kept says that it is of what the claim was bought with, else of what the node has beside.
+	kept bool
+}
+
 // NewRoom is for a claim's node that has so much.
 func NewRoom(c *model.Claim, allocatable model.Amounts) *Room {
 	r := &Room{
-		bought: c.Pods, arriving: map[model.PodID]bool{}, taken: map[model.PodID]bool{},
+		bought: c.Pods, arriving: map[model.PodID]bool{}, taken: map[model.PodID]grant{},
 		kept: map[model.Resource]int64{}, free: map[model.Resource]int64{},
 	}
 	for _, a := range allocatable {
@@ -129,6 +138,28 @@ func take(room map[model.Resource]int64, asks model.Amounts) {
 	}
 }
 
+func put(room map[model.Resource]int64, asks model.Amounts) {
+	for _, a := range asks {
+		room[a.Resource] += a.Value
+	}
+}
+
+// GiveBack takes their room from pods that no longer want it: they went elsewhere.
+func (r *Room) GiveBack(wants func(model.PodID) bool) {
+	for id, g := range r.taken {
+		if wants(id) {
+			continue
+		}
+		delete(r.taken, id)
+		if g.kept {
+			put(r.kept, g.asks)
+		} else {
+			put(r.free, g.asks)
+			r.free[model.Pods]++
+		}
+	}
+}
+
 // Bind parts what is due on the node: pods that are bound there, because nothing but the node and the pods around decide about
 // them and they fit: into what the claim was bought with where it was bought for them, else beside that; and the rest, which is
 // nominated. A pod takes its room once, however often it is asked about. Requests is cluster.Nominator's Bindable.
@@ -137,8 +168,7 @@ func (r *Room) Bind(list []cluster.Nomination, requests func(model.PodID) (model
 		return nil, list
 	}
 	for _, n := range list {
-		if asks, is := requests(n.Pod.ID); is && (r.taken[n.Pod.ID] || r.give(n.Pod.ID, asks)) {
-			r.taken[n.Pod.ID] = true
+		if asks, is := requests(n.Pod.ID); is && r.give(n.Pod.ID, asks) {
 			bind = append(bind, n)
 		} else {
 			rest = append(rest, n)
@@ -147,18 +177,24 @@ func (r *Room) Bind(list []cluster.Nomination, requests func(model.PodID) (model
 	return bind, rest
 }
 
-// give gives a pod its room, where there is some.
+// give gives a pod its room, where there is some and it has none.
 func (r *Room) give(id model.PodID, asks model.Amounts) bool {
+	if _, has := r.taken[id]; has {
+		return true
+	}
 	_, own := slices.BinarySearch(r.bought, id)
+	g := grant{asks: asks}
 	switch {
 	case (own || r.arriving[id]) && holds(r.kept, asks):
 		take(r.kept, asks)
+		g.kept = true
 	case holds(r.free, asks) && r.free[model.Pods] > 0:
 		take(r.free, asks)
 		r.free[model.Pods]--
 	default:
 		return false
 	}
+	r.taken[id] = g
 	return true
 }
 

@@ -48,3 +48,39 @@ func TestRoom(t *testing.T) {
 		}
 	}
 }
+
+func TestAPodThatGoesElsewhereGivesItsRoomBack(t *testing.T) {
+	asks := map[model.PodID]int64{"a": 1000, "x": 1000, "y": 400, "z": 400}
+	room := NewRoom(
+		&model.Claim{Pods: []model.PodID{"a"}, Requests: model.Amounts{{Resource: model.CPU, Value: 1000}}},
+		model.Amounts{{Resource: model.CPU, Value: 1500}, {Resource: model.Pods, Value: 1}},
+	)
+	bind := func(ids ...model.PodID) (bound []model.PodID) {
+		var list []cluster.Nomination
+		for _, id := range ids {
+			list = append(list, cluster.Nomination{Pod: cluster.UnboundPod{ID: id}})
+		}
+		got, _ := room.Bind(list, func(id model.PodID) (model.Amounts, bool) {
+			return model.Amounts{{Resource: model.CPU, Value: asks[id]}}, true
+		})
+		for _, n := range got {
+			bound = append(bound, n.Pod.ID)
+		}
+		return bound
+	}
+	room.Arrives("x")
+	if got := bind("a", "y"); !slices.Equal(got, []model.PodID{"a", "y"}) {
+		t.Fatalf("%v are bound, want a and y", got)
+	}
+	if got := bind("x", "z"); len(got) != 0 {
+		t.Fatalf("%v are bound though a and y have the room", got)
+	}
+	room.GiveBack(func(id model.PodID) bool { return id == "a" })
+	if got := bind("x", "z"); !slices.Equal(got, []model.PodID{"z"}) {
+		t.Fatalf("%v are bound, want z, in the room that y gave back", got)
+	}
+	room.GiveBack(func(id model.PodID) bool { return id == "z" })
+	if got := bind("x", "y"); !slices.Equal(got, []model.PodID{"x"}) {
+		t.Errorf("%v are bound, want x, in the room that a gave back", got)
+	}
+}

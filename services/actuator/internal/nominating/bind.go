@@ -92,7 +92,11 @@ func (b *binding) wanted() []cluster.Nomination {
 }
 
 func (b *binding) bindable(list []cluster.Nomination) []cluster.Nomination {
-	try, _ := b.room.Bind(without(list, b.refused), b.cfg.Nominator.Bindable)
+	list = without(list, b.refused)
+	b.room.GiveBack(func(id model.PodID) bool {
+		return b.bound[id] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == id })
+	})
+	try, _ := b.room.Bind(list, b.cfg.Nominator.Bindable)
 	return try
 }
 
