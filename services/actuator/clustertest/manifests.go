@@ -119,11 +119,16 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 		return fmt.Errorf("spec.nodeName: there is no node %q, and the fake schedules nothing", p.Spec.NodeName)
 	}
 	p.UID = uid(f.version())
+	starts(&p)
 	pod := objects.Pod(&p)
-	pod.Ready = true
 	n.Pods = append(n.Pods, pod)
 	f.pods[string(p.UID)] = life{labels: p.Labels, given: &p}
 	return nil
+}
+
+// starts makes a pod what it is once it runs.
+func starts(p *corev1.Pod) {
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 }
 
 func (f *Fake) applyBudget(o *unstructured.Unstructured) error {

@@ -93,8 +93,8 @@ func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left, wait []
 		}
 		delete(f.unbound, n.Pod.ID)
 		delete(f.specs, n.Pod.ID)
+		starts(bound)
 		pod := objects.Pod(bound)
-		pod.Ready = true
 		node.Pods = append(node.Pods, pod)
 		f.pods[string(bound.UID)] = life{labels: bound.Labels, given: bound}
 	}

@@ -26,7 +26,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 		Node: p.Spec.NodeName, Phase: podPhase(p),
 		CreateTime:   timestamp(p.CreationTimestamp),
 		Terminating:  p.DeletionTimestamp != nil,
-		Ready:        podCondition(p, corev1.PodReady, corev1.ConditionTrue) != nil,
+		Ready:        reader.Ready(p),
 		DeletionCost: deletionCost(p),
 	}
 	if node, byKerf := reader.Nomination(p); byKerf {

@@ -37,7 +37,7 @@ func testDeletionCost(t *testing.T, w World) {
 	var seen []cluster.Replica
 	w.until(t, "all pods", func(s cluster.State) bool {
 		seen = w.Replicas.On(node)
-		return podOf(s, w.Name, "replica") != nil && podOf(s, w.Name, "chosen") != nil && podOf(s, w.Name, "stateful") != nil
+		return len(seen) > 0 && podOf(s, w.Name, "replica") != nil && podOf(s, w.Name, "chosen") != nil && podOf(s, w.Name, "stateful") != nil
 	})
 	if len(seen) != 1 || string(seen[0].ID) != w.Namespace+"/replica" || seen[0].DeletionCost != 0 {
 		t.Fatalf("the replicas are %+v", seen)

@@ -105,11 +105,7 @@ func Pod(p *corev1.Pod) cluster.Pod {
 		}
 	}
 	out.DoNotDisrupt, out.DoNotDisruptUntil = doNotDisrupt(p)
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			out.Ready = c.Status == corev1.ConditionTrue
-		}
-	}
+	out.Ready = reader.Ready(p)
 	if p.Status.StartTime != nil {
 		out.StartTime = p.Status.StartTime.Time
 	}

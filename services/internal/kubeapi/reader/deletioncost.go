@@ -2,6 +2,7 @@ package reader
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,13 +26,21 @@ func DeletionCost(p *corev1.Pod) (cost int32, byKerf bool) {
 }
 
 // Replica says of a pod whether its deletion cost is Kerf's to say, and what Kerf has said; 0 for nothing. It is where a controller
-// that deletes by these costs has made the pod, the pod is not going anyway, and users have said none.
+// that deletes by these costs has made the pod, the pod is not going anyway, and users have said none. One that is not ready is deleted
+// before all that are, whatever it costs: it is told once it is, and a pod that starts is not changed meanwhile.
 func Replica(p *corev1.Pod) (cost int32, is bool) {
 	owner := metav1.GetControllerOf(p)
-	if owner == nil || p.DeletionTimestamp != nil || owner.Kind != "ReplicaSet" && owner.Kind != "ReplicationController" {
+	if owner == nil || p.DeletionTimestamp != nil || !Ready(p) || owner.Kind != "ReplicaSet" && owner.Kind != "ReplicationController" {
 		return 0, false
 	}
 	cost, byKerf := DeletionCost(p)
 	_, said := p.Annotations[labels.PodDeletionCost]
 	return cost, byKerf || !said
+}
+
+// Ready says that a pod's condition Ready is true.
+func Ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
