@@ -39,8 +39,8 @@ func Appraise(dr *draft.Draft) *Appraisal {
 		}
 		cost := a.cost(i)
 		for _, p := range slices.Concat(dr.Moving[i], dr.Buffered[i]) {
-			one := a.worth.Of(v.Pods[p].Class)
-			if one <= 0 { // nothing is sold for it: its node is all that there is
+			one, known := a.one(p)
+			if !known { // nothing may be sold for it: its node is all that there is
 				a.value[i] = float64(cost)
 				break
 			}
@@ -191,11 +191,17 @@ func capacity(free, ask view.Vector) float64 {
 	return n
 }
 
-// of is what pods are worth in sum; ok is false where nothing is sold for some of them.
+// one is what a pod is worth. That is nothing where it fits beside others; known is false where it may be that nothing is sold for it.
+func (a *Appraisal) one(pod int) (worth float64, known bool) {
+	worth = a.worth.Of(a.v.Pods[pod].Class)
+	return worth, worth > 0 || a.worth.Floor.Price > 0
+}
+
+// of is what pods are worth in sum; ok is false where nothing may be sold for some of them.
 func (a *Appraisal) of(pods []int) (sum float64, ok bool) {
 	for _, p := range pods {
-		one := a.worth.Of(a.v.Pods[p].Class)
-		if one <= 0 {
+		one, known := a.one(p)
+		if !known {
 			return 0, false
 		}
 		sum += one
