@@ -234,9 +234,12 @@ func (s *statement) capacity(name string) model.CapacityType {
 }
 
 // pods reads names and ranges, web-0..4, as ids.
-func (s *statement) pods() []model.PodID {
+func (s *statement) pods() []model.PodID { return s.podsOf("pods") }
+
+// podsOf are those of a list by another name.
+func (s *statement) podsOf(key string) []model.PodID {
 	var out []model.PodID
-	for _, name := range s.list("pods") {
+	for _, name := range s.list(key) {
 		first, last, isRange := strings.Cut(name, "..")
 		if !isRange {
 			out = append(out, podID(name))

@@ -287,9 +287,9 @@ func expectUnmade(c *cycle, returning []pack.Assignment) {
 	}
 	placed := sync.OnceValue(func() map[group]int {
 		n := make(map[group]int)
-		for _, s := range slices.Concat(c.assigned, returning) {
-			if s.Claim == nil {
-				n[group{s.Host, c.Pods[s.Pod].Class.OwnerUID}]++
+		for _, s := range slices.Concat(c.assigned, returning, c.demand.preempting) {
+			if p := c.Pods[s.Pod]; s.Claim == nil && (p.Node == "" || p.Terminating) { // the others are still to be evicted
+				n[group{s.Host, p.Class.OwnerUID}]++
 			}
 		}
 		return n

@@ -46,14 +46,15 @@ type Unmade struct {
 	Pods  int
 }
 
-// StillToCome lists the pods that are still to be made in place of those that a disruption has evicted. A controller takes a moment for that, and
-// longer where it waits until the old pod has ended. placed says how many of a controller's pods the plan has on a host. Of a controller that
-// has no pod left nothing is known.
+// StillToCome lists the pods that are still to be made in place of those that a disruption has evicted, as long as it goes on: its replacements
+// are open to all then. A controller takes a moment for that, and longer where it waits until the old pod has ended. placed says how many of a
+// controller's pods that have no node, or end on theirs, the plan has on a host. Of a controller that has no pod left nothing is known, and one
+// that makes none, because it was scaled down or its pods came elsewhere, is waited for all the same.
 func StillToCome(v *View, placed func(host int, ownerUID string) int) []Unmade {
 	ongoing := make(map[model.DisruptionID]bool)
 	for i := range v.Snapshot.Disruptions {
-		if r := &v.Snapshot.Disruptions[i]; r.EndTime.IsZero() && len(r.Replacements) > 0 {
-			ongoing[r.ID] = rules.Arriving(r, v.Now)
+		if r := &v.Snapshot.Disruptions[i]; r.EndTime.IsZero() && !r.RolledBack && len(r.Replacements) > 0 {
+			ongoing[r.ID] = true
 		}
 	}
 	if len(ongoing) == 0 {
