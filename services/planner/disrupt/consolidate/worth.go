@@ -34,7 +34,7 @@ func Appraise(dr *draft.Draft) *Appraisal {
 	}
 	a.worth = dr.Scheduler.Worth(pods)
 	for i, h := range v.Hosts {
-		if h.Node == nil || h.Claim == nil {
+		if h.Node == nil || h.Claim == nil || h.Leaving || v.Removed(i) {
 			continue
 		}
 		cost := a.cost(i)
