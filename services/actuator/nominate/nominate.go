@@ -144,7 +144,7 @@ func put(room map[model.Resource]int64, asks model.Amounts) {
 	}
 }
 
-// GiveBack takes their room from pods that no longer want it: they went elsewhere.
+// GiveBack takes their room from pods that no longer want it: they went elsewhere, or are to, or the node is not for them.
 func (r *Room) GiveBack(wants func(model.PodID) bool) {
 	for id, g := range r.taken {
 		if wants(id) {

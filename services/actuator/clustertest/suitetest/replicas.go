@@ -37,7 +37,8 @@ func testDeletionCost(t *testing.T, w World) {
 	var seen []cluster.Replica
 	w.until(t, "all pods", func(s cluster.State) bool {
 		seen = w.Replicas.On(node)
-		return len(seen) > 0 && podOf(s, w.Name, "replica") != nil && podOf(s, w.Name, "chosen") != nil && podOf(s, w.Name, "stateful") != nil
+		ready := func(name string) bool { p := podOf(s, w.Name, name); return p != nil && p.Ready }
+		return len(seen) > 0 && ready("replica") && ready("chosen") && ready("stateful")
 	})
 	if len(seen) != 1 || string(seen[0].ID) != w.Namespace+"/replica" || seen[0].DeletionCost != 0 {
 		t.Fatalf("the replicas are %+v", seen)

@@ -36,6 +36,8 @@ type binding struct {
 	*Nominations
 	opening
 	bound, refused map[model.PodID]bool
+	// held are pods of which it is not known whether they were bound here: an answer was an error, and what was asked may be done all the same.
+	held map[model.PodID]bool
 	// came are the arrivals among those that were bound, with their controllers.
 	came map[model.PodID]string
 	// waits says that rules about other pods keep some from the node for now.
@@ -45,7 +47,7 @@ type binding struct {
 }
 
 func (x *Nominations) binding(o opening) *binding {
-	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, came: map[model.PodID]string{}, moved: time.Now()}
+	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, held: map[model.PodID]bool{}, came: map[model.PodID]string{}, moved: time.Now()}
 }
 
 // run binds the pods of the node and returns those that are left to be nominated. Pods whose rules about others do not hold are
@@ -94,7 +96,7 @@ func (b *binding) wanted() []cluster.Nomination {
 func (b *binding) bindable(list []cluster.Nomination) []cluster.Nomination {
 	list = without(list, b.refused)
 	b.room.GiveBack(func(id model.PodID) bool {
-		return b.bound[id] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == id })
+		return b.bound[id] || b.held[id] || slices.ContainsFunc(list, func(n cluster.Nomination) bool { return n.Pod.ID == id })
 	})
 	try, _ := b.room.Bind(list, b.cfg.Nominator.Bindable)
 	return try
@@ -117,6 +119,7 @@ func (b *binding) attempt(ctx context.Context) {
 	})
 	if err != nil {
 		b.cfg.Log.WarnContext(ctx, "bind", "node", b.node, "pods", len(try), "error", err)
+		note(b.held, left, true)
 	}
 	note(b.bound, try, true)
 	note(b.refused, left, true)
