@@ -61,8 +61,8 @@ func (h history) seen(w World, at time.Time, excused func(*plannerpb.PendingPod)
 
 // failedOn says that a plan leaves out a pod, or a pool, because the planner failed on it.
 func failedOn(p *plannerpb.PendingPod) bool {
-	code := p.GetReason().GetCode()
-	return code == clusterpb.ReasonCode_REASON_CODE_UNSUPPORTED || code == clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID
+	says := func(r *clusterpb.Reason) bool { return strings.Contains(r.GetMessage(), "the planner fails on") }
+	return says(p.GetReason()) || slices.ContainsFunc(p.GetPools(), func(m *plannerpb.PoolMiss) bool { return says(m.GetReason()) })
 }
 
 // leaves says that the claim is on its way out, or was.

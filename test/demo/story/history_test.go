@@ -137,16 +137,17 @@ func TestARolloutGoesOneFirst(t *testing.T) {
 }
 
 func TestAPodThatThePlannerFailsOnIsExcusedWhereItMayFail(t *testing.T) {
-	left := func(pod string, code clusterpb.ReasonCode) *plannerpb.PendingPod {
-		return &plannerpb.PendingPod{Pod: pod, Reason: &clusterpb.Reason{Code: code}}
+	left := func(pod, why string, pools ...*plannerpb.PoolMiss) *plannerpb.PendingPod {
+		return &plannerpb.PendingPod{Pod: pod, Reason: &clusterpb.Reason{Message: why}, Pools: pools}
 	}
+	const fails = "the planner fails on it"
 	w := World{Plan: &plannerpb.Plan{Id: "p-1", Pending: []*plannerpb.PendingPod{
-		left("failed", clusterpb.ReasonCode_REASON_CODE_UNSUPPORTED), left("fits-nowhere", clusterpb.ReasonCode_REASON_CODE_RESOURCES),
+		left("failed", fails), left("of-a-pool", "a taint", &plannerpb.PoolMiss{Reason: &clusterpb.Reason{Message: fails}}), left("fits-nowhere", "it is large"),
 	}}}
 	if got := (history{}).seen(w, at(0), failedOn)[0].pending; !slices.Equal(got, []string{"fits-nowhere"}) {
 		t.Errorf("pending where the planner may fail: %v", got)
 	}
-	if got := (history{}).seen(w, at(0), never)[0].pending; len(got) != 2 {
+	if got := (history{}).seen(w, at(0), never)[0].pending; len(got) != 3 {
 		t.Errorf("pending where it may not: %v", got)
 	}
 }
