@@ -37,3 +37,54 @@ func TestANodeStaysClosedForAsLongAsTheStreamOfPodsIsLate(t *testing.T) {
 		})
 	}
 }
+
+// asks is of a cluster in which each pod asks for the same.
+type asks struct {
+	cluster.Nominator
+	each model.Amounts
+}
+
+func (a asks) Bindable(model.PodID) (model.Amounts, bool) { return a.each, true }
+
+// TestThePodsOfANodeHaveItsRoomOnce has a node with room for one pod, which it was bought for, and another that would come in its place.
+func TestThePodsOfANodeHaveItsRoomOnce(t *testing.T) {
+	t.Parallel()
+	const own, other = model.PodID("shop/own"), model.PodID("shop/other")
+	room := model.Amounts{{Resource: model.CPU, Value: 1000}}
+	listed := func(ids ...model.PodID) (out []cluster.Nomination) {
+		for _, id := range ids {
+			out = append(out, cluster.Nomination{Pod: cluster.UnboundPod{ID: id}})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		became func(*binding)
+		wanted []cluster.Nomination
+		want   model.PodID
+	}{
+		"it was bound":                     {func(b *binding) { b.bound[own] = true }, listed(other), ""},
+		"it may have been bound":           {func(b *binding) { b.held[own], b.refused[own] = true, true }, listed(other), ""},
+		"it waits for others":              {func(*binding) {}, listed(own, other), own},
+		"the node is not for it":           {func(b *binding) { b.refused[own] = true }, listed(own, other), other},
+		"it went elsewhere":                {func(*binding) {}, listed(other), other},
+		"the newest plan has it elsewhere": {func(b *binding) { b.bound[own] = false }, listed(other), other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := &Nominations{cfg: Config{Nominator: asks{each: room}}}
+			b := x.binding(opening{room: nominate.NewRoom(&model.Claim{Pods: []model.PodID{own}, Requests: room}, room)})
+			b.room.Arrives(other)
+			if got := b.bindable(listed(own)); len(got) != 1 {
+				t.Fatalf("at first %+v may be bound, want its own pod", got)
+			}
+			c.became(b)
+			var got model.PodID
+			if list := b.bindable(c.wanted); len(list) > 0 {
+				got = list[0].Pod.ID
+			}
+			if got != c.want {
+				t.Errorf("then %q may be bound, want %q", got, c.want)
+			}
+		})
+	}
+}
