@@ -40,9 +40,8 @@ func (b *builder) node(s *statement) {
 		c.Drifted = model.Reason{Code: model.CodeDrifted, Message: why, Subject: "node/" + s.name}
 	}
 	b.bind(s, n.Name)
-	if c.Pods = s.podsOf("bought"); len(c.Pods) > 0 { // those that it was bought for
-		slices.Sort(c.Pods)
-	}
+	c.Pods = s.podsOf("bought")
+	slices.Sort(c.Pods)
 	if s.is("unowned") {
 		n.Claim = ""
 	} else {

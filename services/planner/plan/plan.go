@@ -304,6 +304,11 @@ func expectUnmade(c *cycle, returning []pack.Assignment) {
 // expect sets aside capacity for pods that may be there at any time. No other pod is to rely on them.
 func expect(v *view.View, t *topology.Tally, host int, class *view.Class, pods int) {
 	v.Place(host, class, pods)
+	doubt(t, host, class, pods)
+}
+
+// doubt lets no pod rely on some that were placed on a host to be there.
+func doubt(t *topology.Tally, host int, class *view.Class, pods int) {
 	t.Add(class, t.Host(host), -pods)
 	t.AddUncertain(class, host, pods)
 }
@@ -311,8 +316,7 @@ func expect(v *view.View, t *topology.Tally, host int, class *view.Class, pods i
 // makeUncertain lets no pod rely on others to be where they will likely go.
 func (c *cycle) makeUncertain(places []pack.Assignment) {
 	for _, s := range places {
-		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
-		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)
+		doubt(c.tally, s.Host, c.Pods[s.Pod].Class, 1)
 	}
 }
 

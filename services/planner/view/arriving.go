@@ -8,12 +8,7 @@ import (
 // Arriving are those of some pods that were made in place of pods which a disruption moves, by the host that those were to be moved to.
 // To plan for them as for any other would take the capacity that is kept for the next, and buy for these once more.
 func Arriving(v *View, pods []int) map[*Host][]model.PodID {
-	moves := make(map[model.DisruptionID]bool)
-	for i := range v.Snapshot.Disruptions {
-		if r := &v.Snapshot.Disruptions[i]; len(r.Replacements) > 0 && rules.Arriving(r, v.Now) {
-			moves[r.ID] = true
-		}
-	}
+	moves := replacing(v, func(r *model.DisruptionRecord) bool { return rules.Arriving(r, v.Now) })
 	if len(moves) == 0 {
 		return nil
 	}
@@ -51,12 +46,7 @@ type Unmade struct {
 // controller's pods that have no node, or end on theirs, the plan has on a host. Of a controller that has no pod left nothing is known, and one
 // that makes none, because it was scaled down or its pods came elsewhere, is waited for all the same.
 func StillToCome(v *View, placed func(host int, ownerUID string) int) []Unmade {
-	ongoing := make(map[model.DisruptionID]bool)
-	for i := range v.Snapshot.Disruptions {
-		if r := &v.Snapshot.Disruptions[i]; r.EndTime.IsZero() && !r.RolledBack && len(r.Replacements) > 0 {
-			ongoing[r.ID] = true
-		}
-	}
+	ongoing := replacing(v, func(r *model.DisruptionRecord) bool { return r.EndTime.IsZero() && rules.Arriving(r, v.Now) })
 	if len(ongoing) == 0 {
 		return nil
 	}
@@ -76,6 +66,17 @@ func StillToCome(v *View, placed func(host int, ownerUID string) int) []Unmade {
 			if n := a.Pods - there[a.OwnerUID] - placed(i, a.OwnerUID); n > 0 && alike[a.OwnerUID] != nil {
 				out = append(out, Unmade{Host: i, Class: alike[a.OwnerUID], Pods: n})
 			}
+		}
+	}
+	return out
+}
+
+// replacing are the disruptions with replacements of which is says so.
+func replacing(v *View, is func(*model.DisruptionRecord) bool) map[model.DisruptionID]bool {
+	out := make(map[model.DisruptionID]bool)
+	for i := range v.Snapshot.Disruptions {
+		if r := &v.Snapshot.Disruptions[i]; len(r.Replacements) > 0 && is(r) {
+			out[r.ID] = true
 		}
 	}
 	return out

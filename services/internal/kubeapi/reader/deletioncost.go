@@ -2,7 +2,6 @@ package reader
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,11 +35,4 @@ func Replica(p *corev1.Pod) (cost int32, is bool) {
 	cost, byKerf := DeletionCost(p)
 	_, said := p.Annotations[labels.PodDeletionCost]
 	return cost, byKerf || !said
-}
-
-// Ready says that a pod's condition Ready is true.
-func Ready(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }

@@ -25,18 +25,16 @@ type Appraisal struct {
 func Appraise(dr *draft.Draft) *Appraisal {
 	v := dr.View
 	a := &Appraisal{v: v, value: make([]float64, len(v.Hosts)), Waste: make([]int64, len(v.Hosts))}
-	var pods []int
+	var hosts, pods []int
 	for i, h := range v.Hosts {
 		if h.Node != nil && h.Claim != nil && !h.Leaving && !v.Removed(i) {
+			hosts = append(hosts, i)
 			pods = append(pods, dr.Moving[i]...)
 			pods = append(pods, dr.Buffered[i]...)
 		}
 	}
 	a.worth = dr.Scheduler.Worth(pods)
-	for i, h := range v.Hosts {
-		if h.Node == nil || h.Claim == nil || h.Leaving || v.Removed(i) {
-			continue
-		}
+	for _, i := range hosts {
 		cost := a.cost(i)
 		for _, p := range slices.Concat(dr.Moving[i], dr.Buffered[i]) {
 			one, known := a.one(p)
