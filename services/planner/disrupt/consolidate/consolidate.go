@@ -147,7 +147,7 @@ func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 	if rough && newTrials(dr, c.appraisal, c.open, nil).withinBudgets() {
 		return nil, false
 	}
-	l := c.look(nil, rough)
+	l := c.look(manner{}, rough)
 	l = c.lookAgain(l, rough)
 	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+l.summary.Tried, l.summary.ResumeAfter
 	c.Known = c.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
@@ -192,10 +192,13 @@ func nodeBudget(dr *draft.Draft, host int) model.Reason {
 // with all others as destinations, and where these are few, in all sets.
 func (t *trials) search(open []int) {
 	each := int64(len(open)) // these many are kept for trying every node by itself
+	t.left -= each
+	if t.setsFirst {
+		t.few(open)
+	}
 	for _, h := range t.best {
 		t.leaving[h] = true
 	}
-	t.left -= each
 	t.draft.Scheduler.Rough = t.rough
 	t.sets(t.best)
 	t.draft.Scheduler.Rough = false
@@ -236,6 +239,8 @@ type trials struct {
 	// packed with the least search.
 	best  []int
 	rough bool
+	// setsFirst says that all sets of few nodes are compared before anything else is tried.
+	setsFirst bool
 	// leaving are hosts that are to go, and no destinations: some of the candidates, by host.
 	leaving []bool
 	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.

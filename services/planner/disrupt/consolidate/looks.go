@@ -16,42 +16,55 @@ const (
 
 // look is one search for all candidates that are to go. What it found is in the draft, until it is taken back to before.
 type look struct {
+	manner
 	before  draft.Mark
-	notKept []bool
 	summary model.DisruptionSummary
 }
 
-// look searches as if budgets let all go at once, without keeping some hosts.
-func (c *consolidation) look(notKept []bool, rough bool) look {
+// manner is how a search is made: without keeping some hosts, by host, nil for none; and with all sets of few nodes first.
+type manner struct {
+	notKept   []bool
+	setsFirst bool
+}
+
+// look searches as if budgets let all go at once.
+func (c *consolidation) look(m manner, rough bool) look {
 	dr := c.draft
-	l := look{before: dr.Mark(), notKept: notKept}
+	l := look{manner: m, before: dr.Mark()}
 	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
-	all := newTrials(dr, c.appraisal, c.open, notKept)
-	all.resumeAfter, all.rough, all.target = c.resumeAfter, rough, true
+	all := newTrials(dr, c.appraisal, c.open, m.notKept)
+	all.resumeAfter, all.rough, all.target, all.setsFirst = c.resumeAfter, rough, true, m.setsFirst
 	all.search(c.open)
 	l.summary = all.summary
 	return l
 }
 
 // lookAgain takes a search back where nodes that it kept waste more than moving their pods weighs, once they are filled up, and
-// searches again without keeping them: what was meant to fill them did not come, or is not what they have capacity for. Of all
-// that were made the search that saves most is the one whose decisions are in the draft in the end.
+// searches again without keeping them: what was meant to fill them did not come, or is not what they have capacity for. Where candidates
+// are few it also searches with all sets of them first. Of all that were made the first search that saves most is the one whose
+// decisions are in the draft in the end.
 func (c *consolidation) lookAgain(l look, rough bool) look {
-	best, most := l, c.saves(l)
+	best, most, last := l, c.draft.Saves(l.before), true
+	again := func(m manner) {
+		c.takeBack(l)
+		l, last = c.look(m, rough), false
+		if saves := c.draft.Saves(l.before); saves > most {
+			best, most, last = l, saves, true
+		}
+	}
 	for range moreLooks {
 		notKept := c.wasteful(l)
 		if notKept == nil {
 			break
 		}
-		c.takeBack(l)
-		l = c.look(notKept, rough)
-		if saves := c.saves(l); saves > most {
-			best, most = l, saves
-		}
+		again(manner{notKept: notKept})
 	}
-	if !slices.Equal(l.notKept, best.notKept) {
+	if len(c.open) > 1 && len(c.open) <= mostFew {
+		again(manner{setsFirst: true})
+	}
+	if !last {
 		c.takeBack(l)
-		l = c.look(best.notKept, rough)
+		l = c.look(best.manner, rough)
 	}
 	return l
 }
@@ -61,15 +74,6 @@ func (c *consolidation) takeBack(l look) {
 	for _, h := range c.open {
 		c.draft.Verdicts[h] = model.Reason{}
 	}
-}
-
-// saves is what the decisions of a search save, less what their evictions weigh, micro-dollars per hour.
-func (c *consolidation) saves(l look) int64 {
-	var sum int64
-	for _, d := range c.draft.Since(l.before) {
-		sum += d.Saving - c.draft.Churn.Least(c.draft.Churn.Sum(d.Evicted), byDelete)
-	}
-	return sum
 }
 
 // wasteful are the hosts that a search is not to keep, by host: those that this one did not, and those that it kept and that waste

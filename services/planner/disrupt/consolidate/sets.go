@@ -144,32 +144,63 @@ func (t *trials) replacesItself(parts []draft.Decision) []int {
 	return out
 }
 
-// few tries all sets of a few nodes, of which some cost more than their pods are worth. What pods are worth is what they would cost
-// among many others: of so few it says little about which go together.
+// few tries all sets of a few nodes, of which some cost more than their pods are worth, and removes the one that saves most, as long as
+// there is one. What pods are worth is what they would cost among many others: of so few it says little about which go together.
 func (t *trials) few(hosts []int) {
-	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return t.v.Removed(h) || !t.mayGo(h).OK() })
-	if len(hosts) > mostFew {
-		return
-	}
 	t.lastSet = true
+	for {
+		hosts = slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return t.v.Removed(h) || !t.mayGo(h).OK() })
+		if len(hosts) > mostFew {
+			return
+		}
+		best := t.bestOf(hosts)
+		if best == nil {
+			return
+		}
+		t.remove(best)
+	}
+}
+
+// bestOf is the set of some nodes that saves most, whether or not its pods have settled; nil where none is worth it.
+func (t *trials) bestOf(hosts []int) (best []int) {
+	defer func(target, waiting bool) { t.target, t.waiting = target, waiting }(t.target, t.waiting)
+	t.target = true
+	most := int64(0)
 	for members := range 1 << len(hosts) {
 		var set []int
 		wastes := false
 		for i, h := range hosts {
-			if members&(1<<i) != 0 && !t.v.Removed(h) {
+			if members&(1<<i) != 0 {
 				set, wastes = append(set, h), wastes || t.appraisal.Waste[h] > 0
 			}
 		}
-		if set, _ = t.nextSet(set); len(set) != bits.OnesCount(uint(members)) || len(set) < 2 || !wastes {
+		if set, _ = t.nextSet(set); len(set) != bits.OnesCount(uint(members)) || len(set) == 0 || !wastes {
 			continue
 		}
 		if !t.try() {
-			return
+			break
 		}
-		for _, h := range set {
-			t.leaving[h] = true
+		before, verdicts := t.draft.Mark(), slices.Clone(t.draft.Verdicts)
+		t.remove(set)
+		saves := t.draft.Saves(before)
+		t.draft.Revert(before)
+		copy(t.draft.Verdicts, verdicts)
+		if saves > most {
+			best, most = set, saves
 		}
-		t.together(set)
-		clear(t.leaving)
 	}
+	return best
+}
+
+// remove removes a set, if that is worth it.
+func (t *trials) remove(set []int) {
+	if len(set) == 1 {
+		t.single(set[0])
+		return
+	}
+	for _, h := range set {
+		t.leaving[h] = true
+	}
+	t.together(set)
+	clear(t.leaving)
 }
