@@ -43,16 +43,45 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// drainOn evicts the next pods, and ends the instance once none is left.
+// drainOn goes on with a drain once the node lets nothing new in.
 func drainOn(c model.Claim, e Event, now time.Time) Result {
 	if !tainted(e.Node, labels.TaintDisrupted) {
-		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
+		return drainUntainted(c, e, now)
 	}
 	if until := earlier(c.StateTime.Add(excludeWait), c.DrainDeadline); !excluded(e.Node) && now.Before(until) {
 		r := does(c, EffectTaintNode) // the disruption's taint is older than the drain, and came without the label
 		r.Wake = until
 		return r
 	}
+	return drainNext(c, e, now)
+}
+
+// drainUntainted lets nothing leave before nothing new can come, as long as there is time: where nobody can taint the node, because a
+// webhook refuses it or is down, its pods go all the same before they end with the instance.
+func drainUntainted(c model.Claim, e Event, now time.Time) Result {
+	until := halfway(c)
+	if until.IsZero() || now.Before(until) {
+		r := does(c, EffectTaintNode)
+		r.Wake = until
+		return r
+	}
+	r := drainNext(c, e, now)
+	if r.Claim.State == model.ClaimDraining {
+		r.Effects = append(r.Effects, Effect{Kind: EffectTaintNode})
+	}
+	return r
+}
+
+// halfway is when half of a drain's time is over; zero where it has no end.
+func halfway(c model.Claim) time.Time {
+	if c.DrainDeadline.IsZero() {
+		return time.Time{}
+	}
+	return c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
+}
+
+// drainNext evicts the next pods, and ends the instance once none is left.
+func drainNext(c model.Claim, e Event, now time.Time) Result {
 	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
 	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays
 		c.Failure = model.Reason{}
@@ -68,6 +97,19 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 		r.Effects = append(r.Effects, Effect{Kind: EffectEvict, Eviction: ev})
 	}
 	return r
+}
+
+// drainTimeout ends the instance of a drain whose time is over while it is not known which node is its: nothing can be evicted there.
+func drainTimeout(c model.Claim, e Event, now time.Time) Result {
+	if e.NodeThere || c.DrainDeadline.IsZero() {
+		return does(c)
+	}
+	if now.Before(c.DrainDeadline) {
+		r := does(c)
+		r.Wake = c.DrainDeadline
+		return r
+	}
+	return end(c, e, now)
 }
 
 // end goes straight to ending the instance: no pod is left to move, or none ever came.

@@ -58,7 +58,7 @@ func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.
 // notice leaves, whichever ends earlier. It says when the answer changes by itself, zero for never.
 func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
 	all := places()
-	half := c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
+	half := halfway(c)
 	planned := c.StateTime.Add(planWindow)
 	held := map[string]bool{}
 	var wake time.Time

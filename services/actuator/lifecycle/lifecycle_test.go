@@ -366,3 +366,26 @@ func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+func TestADrainEndsInTimeWithoutAKnownNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		deadline, now time.Time
+		there         bool
+		state         model.ClaimState
+		wake          time.Time
+	}{
+		"it waits up to its deadline":     {deadline: at(10), now: at(9), state: model.ClaimDraining, wake: at(10)},
+		"and ends the instance then":      {deadline: at(10), now: at(10), state: model.ClaimTerminating},
+		"without one it waits for a node": {now: at(600), state: model.ClaimDraining},
+		"a node that is there is drained": {deadline: at(10), now: at(11), there: true, state: model.ClaimDraining},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := inState(model.ClaimDraining)
+			claim.DrainDeadline = c.deadline
+			r := Step(claim, Event{Kind: EventTick, NodeThere: c.there}, c.now)
+			if r.Claim.State != c.state || !r.Wake.Equal(c.wake) {
+				t.Errorf("%s, looked at again %s, want %s, %s", r.Claim.State, r.Wake, c.state, c.wake)
+			}
+		})
+	}
+}

@@ -118,6 +118,8 @@ func timeEvent(c model.Claim, s Seen) Event {
 	case c.State == model.ClaimRegistered:
 		tick.Deadline = c.StateTime.Add(s.InitializationTimeout)
 		tick.node(s)
+	case c.State == model.ClaimDraining:
+		tick.node(s)
 	case c.State == model.ClaimPlanned && !s.NotReady.OK():
 		tick.Reason = s.NotReady
 	case c.State == model.ClaimPlanned && !s.Listed.IsZero():

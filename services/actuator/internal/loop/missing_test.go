@@ -71,3 +71,26 @@ func TestWhereManyNodesWereTakenNoInstanceIsEnded(t *testing.T) {
 		r.reaches("c1", model.ClaimGone)
 	})
 }
+
+// A kubelet that is started again under another host name registers a second node; the first stays, because its instance is there.
+func TestADrainGoesOnThoughTheKubeletRegisteredUnderASecondName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		r.kube.run("c1", pod("web"))
+		r.kube.Edit(func(s *cluster.State) {
+			n := *s.Nodes[0]
+			n.Name, n.UID, n.Pods = "zz-other-name", "uid-other", nil
+			s.Nodes = append(s.Nodes, &n)
+		})
+		time.Sleep(time.Minute)
+		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
+			t.Fatal(err)
+		}
+		r.reaches("c1", model.ClaimTerminating)
+		if got := r.kube.evictions(); len(got) != 1 {
+			t.Errorf("evicted %v, want the pod", got)
+		}
+	})
+}

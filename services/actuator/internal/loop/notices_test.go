@@ -3,6 +3,7 @@ package loop
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -325,6 +328,35 @@ func TestNoticesOfUnknownInstancesAreBounded(t *testing.T) {
 		time.Sleep(time.Minute)
 		if stored, queued := len(r.notices()), r.ec2.Queued(); stored < 500 || stored > 510 || stored+queued != 600 {
 			t.Errorf("%d are stored and %d are in the queue", stored, queued)
+		}
+	})
+}
+
+// untaintable is a cluster in which a webhook that is down lets no node be kept from new pods.
+type untaintable struct{ cluster.Cluster }
+
+func (u untaintable) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
+	if slices.ContainsFunc(c.AddTaints, func(t model.Taint) bool { return t.Key == labels.TaintDisrupted }) {
+		return errors.New("failed calling webhook: no endpoints available")
+	}
+	return u.Cluster.UpdateNode(ctx, c)
+}
+
+func TestAnInterruptedNodeThatCannotBeTaintedIsDrainedAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.Kube = untaintable{c.Kube} }
+		r.start()
+		r.grow("c1")
+		r.kube.run("c1", pod("web"))
+		r.ec2.Send(interruption(time.Now(), r.claim("c1").InstanceID))
+		time.Sleep(50 * time.Second)
+		if got := r.kube.evictions(); len(got) > 0 {
+			t.Errorf("evicted %v while the node may be tainted yet", got)
+		}
+		time.Sleep(time.Minute)
+		if got := r.kube.evictions(); len(got) != 1 {
+			t.Errorf("evicted %v before EC2 takes the instance, want the pod", got)
 		}
 	})
 }

@@ -125,11 +125,15 @@ func (c *Cluster) Policy() int { return c.policy }
 // Objects counts the changes of which objects of claims there are.
 func (c *Cluster) Objects() int { return c.objects }
 
-// Node is the claim's node: the one with its provider id. Where two nodes claim one instance it is not known which is
-// true, and none is.
+// Node is the claim's node: the one with its provider id. Where several say that they are its instance, it is the one that it joined
+// as; before it has joined it is not known which is true, and none is.
 func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
-	if found := c.nodes[claim.ProviderID]; len(found) == 1 {
+	found := c.nodes[claim.ProviderID]
+	if len(found) == 1 {
 		return found[0]
+	}
+	if i := slices.IndexFunc(found, func(n *cluster.Node) bool { return n.Name == claim.Node }); i >= 0 {
+		return found[i]
 	}
 	return nil
 }

@@ -51,6 +51,12 @@ func TestNodesAndPools(t *testing.T) {
 			t.Errorf("provider id %q: %s, want none", id, n.Name)
 		}
 	}
+	if n := c.Node(&model.Claim{ProviderID: "b", Node: "n3"}); n == nil || n.Name != "n3" {
+		t.Errorf("%+v, want the node that the claim joined as", n)
+	}
+	if n := c.Node(&model.Claim{ProviderID: "b", Node: "n1"}); n != nil {
+		t.Errorf("%s is another instance's", n.Name)
+	}
 	if c.Pool("c") == nil || c.Pool("b") != nil || !c.Deleted("c3") || c.Deleted("c2") {
 		t.Error("pools or deleted claims are not found by name")
 	}
