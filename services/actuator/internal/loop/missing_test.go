@@ -94,3 +94,17 @@ func TestADrainGoesOnThoughTheKubeletRegisteredUnderASecondName(t *testing.T) {
 		}
 	})
 }
+
+func TestAClaimOfAPoolThatIsDeletedMeanwhileLeavesNoInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c0")
+		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.kube.Edit(func(s *cluster.State) { s.Pools = nil })
+		r.reaches("c1", model.ClaimGone)
+		if c := r.claim("c0"); c.State != model.ClaimInitialized || len(r.alive()) != 1 {
+			t.Errorf("c0 is %s, %d instances are alive: want it alone, as its object is for its owner's end to delete", c.State, len(r.alive()))
+		}
+	})
+}

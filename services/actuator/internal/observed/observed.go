@@ -174,8 +174,12 @@ func (c *Cluster) Pool(name model.PoolName) *cluster.Pool {
 	return &c.Pools[i]
 }
 
-// Deleted says that a user has deleted the claim's object.
-func (c *Cluster) Deleted(id model.ClaimID) bool {
-	_, deleted := slices.BinarySearch(c.DeletedClaims, id)
-	return deleted
+// Deleted says that a user has deleted the claim's object, or the claim's pool while the claim was on its way and had no object yet:
+// with a pool go the objects that it owns, and this one would have no owner.
+func (c *Cluster) Deleted(claim *model.Claim) bool {
+	if _, deleted := slices.BinarySearch(c.DeletedClaims, claim.ID); deleted {
+		return true
+	}
+	_, there := slices.BinarySearch(c.ClaimObjects, claim.ID)
+	return c.Known && claim.State.InFlight() && !there && c.Pool(claim.NodePool) == nil
 }

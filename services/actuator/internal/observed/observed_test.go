@@ -40,7 +40,7 @@ func TestNodesAndPools(t *testing.T) {
 	k.state = cluster.State{
 		Nodes:         []*cluster.Node{{Name: "n1", ProviderID: "a"}, {Name: "n2", ProviderID: "b"}, {Name: "n3", ProviderID: "b"}, {Name: "n4"}},
 		Pools:         []cluster.Pool{{NodePool: model.NodePool{Name: "a"}}, {NodePool: model.NodePool{Name: "c"}}},
-		DeletedClaims: []model.ClaimID{"c1", "c3"},
+		DeletedClaims: []model.ClaimID{"c1", "c3"}, ClaimObjects: []model.ClaimID{"c1", "c3", "c4"},
 	}
 	c.Look(t.Context())
 	if n := c.Node(&model.Claim{ProviderID: "a"}); n == nil || n.Name != "n1" {
@@ -57,8 +57,22 @@ func TestNodesAndPools(t *testing.T) {
 	if n := c.Node(&model.Claim{ProviderID: "b", Node: "n1"}); n != nil {
 		t.Errorf("%s is another instance's", n.Name)
 	}
-	if c.Pool("c") == nil || c.Pool("b") != nil || !c.Deleted("c3") || c.Deleted("c2") {
-		t.Error("pools or deleted claims are not found by name")
+	if c.Pool("c") == nil || c.Pool("b") != nil {
+		t.Error("pools are not found by name")
+	}
+	for _, x := range []struct {
+		claim   model.Claim
+		deleted bool
+	}{
+		{model.Claim{ID: "c3", NodePool: "a"}, true},
+		{model.Claim{ID: "c2", NodePool: "a", State: model.ClaimPlanned}, false},
+		{model.Claim{ID: "c2", NodePool: "gone", State: model.ClaimPlanned}, true},
+		{model.Claim{ID: "c4", NodePool: "gone", State: model.ClaimLaunching}, false}, // it has an object, which goes or stays as its user wants
+		{model.Claim{ID: "c2", NodePool: "gone", State: model.ClaimInitialized}, false},
+	} {
+		if c.Deleted(&x.claim) != x.deleted {
+			t.Errorf("%s of pool %s, %s: deleted %v", x.claim.ID, x.claim.NodePool, x.claim.State, !x.deleted)
+		}
 	}
 	k.err = cluster.ErrNotReady
 	if c.Look(t.Context()); !c.Known || c.Node(&model.Claim{ProviderID: "a"}) == nil {
