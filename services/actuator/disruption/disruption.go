@@ -11,6 +11,7 @@
 package disruption
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -28,9 +29,9 @@ type Facts struct {
 	Candidates, Replacements []Member
 	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on the replacements are ready, too.
 	WaitForDaemonPods bool
-	// Others are the records of the other disruptions, and Claim looks up a claim that a record names, nil when it is not
-	// stored any more. Both are needed where the reason is drift.
-	Others []model.DisruptionRecord
+	// Others are the records of the other disruptions, which are many, nil for none, and Claim looks up a claim that a record names, nil when it is
+	// not stored any more. Both are needed where a disruption for drift is given up.
+	Others iter.Seq[*model.DisruptionRecord]
 	Claim  func(model.ClaimID) *model.Claim
 	// Allows says that budgets let so many more nodes of a pool be drained now for a reason. Needed where the disruption is staged.
 	Allows func(pool model.PoolName, why model.DisruptionReason, more int) bool

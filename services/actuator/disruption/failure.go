@@ -131,7 +131,12 @@ func driftEvents(d model.DisruptionRecord, f Facts, why string, now time.Time) [
 		}
 	}
 	slices.Sort(pools)
-	records := append(slices.Clone(f.Others), d)
+	records := []model.DisruptionRecord{d}
+	if f.Others != nil {
+		for other := range f.Others {
+			records = append(records, *other)
+		}
+	}
 	var effects []Effect
 	for _, pool := range slices.Compact(pools) {
 		if paused, _ := rules.DriftPause(pool, records, f.Claim, now); !paused.OK() {

@@ -27,7 +27,7 @@ type quiet struct {
 func (q quiet) Observe() (cluster.State, error) { return *q.state, nil }
 
 // BenchmarkPass is what passes cost in clusters of so many nodes with ten pods each: one that finds nothing new, one in which a
-// node's pods have changed, one that looks at all claims, and a plan of one claim that is checked.
+// node's pods have changed, one that looks at all claims, one while nodes drift, and a plan of one claim that is checked.
 func BenchmarkPass(b *testing.B) {
 	for name, event := range map[string]func(*testing.B, *term, *cluster.State, int){
 		"nothing": func(*testing.B, *term, *cluster.State, int) {},
@@ -37,6 +37,21 @@ func BenchmarkPass(b *testing.B) {
 			n.Pods[0].Ready = !n.Pods[0].Ready
 			s.Nodes = slices.Clone(s.Nodes)
 			s.Nodes[i%len(s.Nodes)] = &n
+		},
+		"drift": func(_ *testing.B, t *term, s *cluster.State, i int) { // as many records as nodes, a tenth under way
+			now := time.Now()
+			for k := range s.Nodes {
+				if i > 0 {
+					return
+				}
+				d := &model.DisruptionRecord{
+					ID: model.DisruptionID(fmt.Sprintf("d%05d", k)), Reason: model.ReasonDrifted, AcceptTime: now, Candidates: []model.ClaimID{model.ClaimID(fmt.Sprintf("c%05d", k))},
+				}
+				if k%10 > 0 {
+					d.EndTime = now
+				}
+				t.registry.Disruptions[d.ID] = d
+			}
 		},
 		"all": func(_ *testing.B, t *term, _ *cluster.State, _ int) { t.claims.allAt = time.Time{} },
 		"plan": func(b *testing.B, t *term, _ *cluster.State, i int) {

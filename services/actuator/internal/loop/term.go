@@ -316,18 +316,17 @@ func (t *term) disrupt() []model.DisruptionRecord {
 }
 
 func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
-	f := disruption.Facts{
+	return disruption.Facts{
 		Candidates: t.members(d.Candidates), Replacements: t.members(d.Replacements), WaitForDaemonPods: t.cfg.WaitForDaemonPods,
 		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] }, Allows: t.allows,
-	}
-	if d.Reason == model.ReasonDrifted {
-		for id, other := range t.registry.Disruptions {
-			if id != d.ID {
-				f.Others = append(f.Others, *other)
+		Others: func(yield func(*model.DisruptionRecord) bool) {
+			for id, other := range t.registry.Disruptions {
+				if id != d.ID && !yield(other) {
+					return
+				}
 			}
-		}
+		},
 	}
-	return f
 }
 
 // allows says that budgets let so many more nodes of a pool be drained now. Those that wait for their turn are not counted.
