@@ -44,6 +44,9 @@ var modelled = map[string][]string{
 		"ProvisionedThroughputExceededException", "RequestLimitExceeded", "BandwidthLimitExceeded", "RequestThrottled", "SlowDown",
 		"PriorRequestNotComplete", "EC2ThrottledException", "TransactionInProgressException",
 	},
+	"STS as documented for web identities": {
+		"ExpiredTokenException", "IDPCommunicationError", "IDPRejectedClaim", "InvalidIdentityToken", "RegionDisabledException",
+	},
 	"EC2 as documented for all calls": {
 		"AccountDisabled", "AuthFailure", "Blocked", "IdempotentParameterMismatch", "IncompleteSignature", "InvalidAction", "InvalidCharacter",
 		"InvalidClientTokenId", "InvalidPaginationToken", "InvalidParameter", "InvalidParameterCombination", "InvalidParameterValue",
@@ -183,6 +186,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"a block of capacity that has not begun": {"InvalidCapacityReservationState.PendingActivation", "", Capacity},
 		"a token whose instance was ended":       {"IdempotentInstanceTerminated", "", Mismatch},
 		"a signature that is too old":            {"InvalidSecurity.RequestHasExpired", "", Unauthorized},
+		"a token that STS can't check now":       {"InvalidIdentityToken", "", Unauthorized},
 		"a group of instances that is gone":      {"InvalidPlacementGroup.Unknown", "", NotFound},
 		"a code of tomorrow":                     {"SomethingElse", "", Unknown},
 		"no code":                                {"", "connection reset", Unknown},

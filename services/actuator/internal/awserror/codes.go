@@ -110,7 +110,10 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"ExpiredToken":                      Unauthorized,
 	"ExpiredTokenException":             Unauthorized,
 	"IncompleteSignature":               Unauthorized,
+	"IDPCommunicationError":             Server, // STS does not reach who signs the tokens
+	"IDPRejectedClaim":                  Unauthorized,
 	"InvalidClientTokenId":              Unauthorized,
+	"InvalidIdentityToken":              Unauthorized, // also where STS can't get the keys of who signs the tokens
 	"InvalidSecurity":                   Unauthorized,
 	"InvalidSecurity.RequestHasExpired": Unauthorized,
 	"KmsAccessDenied":                   Unauthorized,
@@ -124,6 +127,7 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"OperationNotPermitted":             Unauthorized, // of an instance whose end somebody forbade
 	"OptInRequired":                     Unauthorized,
 	"PendingVerification":               Unauthorized,
+	"RegionDisabledException":           Unauthorized,
 	"RequestExpired":                    Unauthorized, // the clock is wrong
 	"SignatureDoesNotMatch":             Unauthorized,
 	"UnauthorizedOperation":             Unauthorized,

@@ -85,23 +85,32 @@ func (b *Batch) join(ctx context.Context, ids []string) *call {
 	return c
 }
 
-// cut ends the instances, in halves where EC2 refuses them together. What it has no time for, or is at fault for itself, concerns
-// all of them alike.
+// cut ends the instances, in halves where EC2 refuses them together for what may concern one of them.
 func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) {
 	err := b.end(ctx, ids)
 	if err == nil {
 		return
 	}
-	kind := awserror.Of(err)
-	alike := kind == awserror.Throttled || kind == awserror.Server || kind == awserror.Unknown
 	switch {
-	case len(ids) == 1 && kind == awserror.NotFound:
-	case len(ids) == 1, alike:
+	case len(ids) == 1 && awserror.Of(err) == awserror.NotFound:
+	case len(ids) == 1, concernsAll(err):
 		for _, id := range ids {
 			failed[id] = err
 		}
 	default:
 		b.cut(ctx, ids[:len(ids)/2], failed)
 		b.cut(ctx, ids[len(ids)/2:], failed)
+	}
+}
+
+// concernsAll says that an error is none of a single instance: AWS has no time, is at fault itself, or does not take the credentials.
+func concernsAll(err error) bool {
+	switch awserror.Of(err) {
+	case awserror.Throttled, awserror.Server, awserror.Unknown:
+		return true
+	case awserror.Unauthorized: // rights may be bound to tags, and the end of one instance may be forbidden
+		return !awserror.LacksRight(err) && awserror.Code(err) != "OperationNotPermitted"
+	default:
+		return false
 	}
 }

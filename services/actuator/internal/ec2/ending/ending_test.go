@@ -70,11 +70,15 @@ func TestManyAreEndedByOneCallAndOneThatCanNotBeHarmsNoOther(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchForEC2IsNotCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &account{errors: map[string]string{"i-1": "RequestLimitExceeded"}}
-		if err := New(a.end).End(t.Context(), []string{"i-1", "i-2"}); err == nil || a.calls != 1 {
-			t.Errorf("%v after %d calls, want one, and to be asked again later", err, a.calls)
-		}
-	})
+func TestWhatConcernsAllInstancesIsNotCut(t *testing.T) {
+	for name, code := range map[string]string{"too much for EC2": "RequestLimitExceeded", "credentials that have run out": "ExpiredToken"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &account{errors: map[string]string{"i-1": code}}
+				if err := New(a.end).End(t.Context(), []string{"i-1", "i-2"}); err == nil || a.calls != 1 {
+					t.Errorf("%v after %d calls, want one, and to be asked again later", err, a.calls)
+				}
+			})
+		})
+	}
 }
