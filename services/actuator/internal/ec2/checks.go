@@ -27,7 +27,7 @@ func (a *Adapter) ShiftedZones(ctx context.Context) ([]string, error) {
 	if a.arc == nil {
 		return nil, nil
 	}
-	zones, err := shifts.Find(ctx, a.arc, a.arn)
+	zones, err := shifts.Find(ctx, a.arc, a.plane.ARN())
 	if err != nil {
 		return nil, classify(err)
 	}

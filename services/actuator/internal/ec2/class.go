@@ -49,6 +49,7 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 		out.Found(cloud.Finding{Condition: condition, Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 
+	a.plane.Renew(ctx)
 	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{}))
 	switch {
 	case errors.Is(err, userdata.ErrTooLong):
@@ -77,7 +78,7 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 		return out, classify(err)
 	case len(out.Images) == 0:
 		missing(awsv1.ConditionAMIsReady, awsv1.ReasonAMINotFound, "amiSelectorTerms",
-			"no available machine image matches for Kubernetes %s", a.api.KubernetesVersion)
+			"no available machine image matches for Kubernetes %s", a.plane.API().KubernetesVersion)
 	}
 	if err := a.reserved(ctx, s, &out); err != nil {
 		return out, err
@@ -102,7 +103,7 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 }
 
 func (a *Adapter) images() images.Finder {
-	return images.Finder{EC2: a.ec2, SSM: a.ssm, Kubernetes: a.api.KubernetesVersion, Now: a.now}
+	return images.Finder{EC2: a.ec2, SSM: a.ssm, Kubernetes: a.plane.API().KubernetesVersion, Now: a.now}
 }
 
 // describe puts selector terms into words for a message.

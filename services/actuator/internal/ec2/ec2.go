@@ -25,6 +25,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/budget"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/controlplane"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/ending"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/profiles"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/rights"
@@ -59,7 +60,7 @@ type Config struct {
 // Adapter is the cloud port on AWS. Safe for concurrent use.
 type Adapter struct {
 	cluster string
-	api     userdata.APIServer
+	plane   *controlplane.Plane
 	log     *slog.Logger
 	now     func() time.Time
 
@@ -67,9 +68,8 @@ type Adapter struct {
 	ec2 *sdk.Client
 	ssm *ssm.Client
 	iam *iam.Client
-	// arc is nil where zonal shifts are not asked for; arn is the cluster's, where it is there.
+	// arc is nil where zonal shifts are not asked for.
 	arc *arczonalshift.Client
-	arn string
 
 	addresses *subnets.Book
 	ending    *ending.Batch
@@ -129,7 +129,7 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	}
 	budget.New().Attach(&conf)
 	a := &Adapter{
-		cluster: c.Cluster, api: c.API, log: c.Log, now: c.Now,
+		cluster: c.Cluster, log: c.Log, now: c.Now,
 		Market: openMarket(conf, c), ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
 		templates: make(map[string]time.Time),
 	}
@@ -156,41 +156,11 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	if c.ZonalShift {
 		a.arc = arczonalshift.NewFromConfig(conf)
 	}
-	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
-		return nil, err
+	a.plane, err = controlplane.Open(ctx, controlplane.Config{
+		EKS: eks.NewFromConfig(conf), Cluster: a.cluster, Region: a.region, Given: c.API, ARN: c.ZonalShift, Log: a.log, Now: a.now,
+	})
+	if err != nil {
+		return nil, classify(err)
 	}
 	return a, nil
-}
-
-// discover completes what the configuration says about the API server.
-func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
-	if a.arc == nil && a.api.Endpoint != "" && a.api.CABase64 != "" && a.api.ServiceCIDR != "" && a.api.KubernetesVersion != "" {
-		return a.api.Check()
-	}
-	out, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &a.cluster})
-	if isNotFound(err) {
-		return fmt.Errorf("EKS has no cluster %s in %s: correct cluster or aws.region in the configuration, or set aws.api: %w", a.cluster, a.region, err)
-	}
-	if err != nil {
-		return fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", a.cluster, classify(err))
-	}
-	if out.Cluster == nil {
-		return fmt.Errorf("describe EKS cluster %s: the answer has no cluster", a.cluster)
-	}
-	fill := func(field *string, value *string) {
-		if *field == "" {
-			*field = aws.ToString(value)
-		}
-	}
-	fill(&a.arn, out.Cluster.Arn)
-	fill(&a.api.Endpoint, out.Cluster.Endpoint)
-	fill(&a.api.KubernetesVersion, out.Cluster.Version)
-	if ca := out.Cluster.CertificateAuthority; ca != nil {
-		fill(&a.api.CABase64, ca.Data)
-	}
-	if n := out.Cluster.KubernetesNetworkConfig; n != nil {
-		fill(&a.api.ServiceCIDR, n.ServiceIpv4Cidr)
-		fill(&a.api.ServiceCIDR, n.ServiceIpv6Cidr)
-	}
-	return a.api.Check()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/controlplane"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -34,7 +35,7 @@ func TestAnInstanceHasTheNameThatItsClassGivesIt(t *testing.T) {
 }
 
 func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
-	a := &Adapter{cluster: "c", Market: &Market{}}
+	a := &Adapter{cluster: "c", Market: &Market{}, plane: &controlplane.Plane{}}
 	for capacity, want := range map[model.CapacityType][]types.ResourceType{
 		model.OnDemand: {types.ResourceTypeNetworkInterface},
 		model.Spot:     {types.ResourceTypeNetworkInterface, types.ResourceTypeSpotInstancesRequest},

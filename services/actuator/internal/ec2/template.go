@@ -73,7 +73,7 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 		return nil, err
 	}
 	return template.Data(template.Launch{
-		Spec: r.Spec, Class: r.Class, Region: a.region, IPv6: a.api.IPv6(), ImageID: g.image.ID, UserData: data, Tags: a.templateTags(r),
+		Spec: r.Spec, Class: r.Class, Region: a.region, IPv6: a.plane.API().IPv6(), ImageID: g.image.ID, UserData: data, Tags: a.templateTags(r),
 		Adapters: g.adapters, ReservationID: g.reservation,
 	})
 }
@@ -173,7 +173,7 @@ func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
 // bootNode is the user data of a template's instances.
 func (a *Adapter) bootNode(r cloud.Request, g templateGroup) userdata.Node {
 	return userdata.Node{
-		Cluster: a.cluster, API: a.api, Family: r.Spec.AMIFamily, Custom: r.Spec.UserData,
+		Cluster: a.cluster, API: a.plane.API(), Family: r.Spec.AMIFamily, Custom: r.Spec.UserData,
 		RAID0: r.Spec.InstanceStoreRAID0, Kubelet: r.Spec.Kubelet, MaxPods: g.maxPods, Labels: r.Labels, Taints: r.Taints,
 	}
 }
