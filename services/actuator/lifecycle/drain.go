@@ -10,7 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
-// stuckAfter is how long past its own deadline a deleted pod is waited for: its kubelet is gone, and nothing will end it.
+// stuckAfter is how long past its own deadline a deleted pod is waited for, because its kubelet is gone and nothing will end it; and
+// past that of a drain any pod.
 const stuckAfter = time.Minute
 
 // lastTier is the highest value of tier.
@@ -46,7 +47,8 @@ type Drain struct {
 
 // PlanDrain decides which pods leave next. Pods go in tiers, each only when the one before is gone: plain pods,
 // DaemonSet pods, critical pods, critical DaemonSet pods. A pod that must not be disrupted waits for its own protection
-// to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period.
+// to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period. What is left
+// a while after the deadline goes with the instance.
 func PlanDrain(in DrainInput, now time.Time) Drain {
 	var d Drain
 	first := lastTier + 1
@@ -60,6 +62,13 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 	}
 	if len(left) == 0 {
 		return volumes(in, now)
+	}
+	if !in.Deadline.IsZero() {
+		end := in.Deadline.Add(stuckAfter)
+		if !now.Before(end) {
+			return Drain{Done: true} // somebody refuses to have them deleted
+		}
+		d.wake(end)
 	}
 	var waits []string
 	for _, p := range left {

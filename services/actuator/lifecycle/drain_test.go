@@ -69,21 +69,24 @@ func TestPlanDrain(t *testing.T) {
 			pods: []cluster.Pod{p("a", nil)}, deadline: at(2), evicts: []string{"a"}, wake: at(1.5),
 		},
 		"at the deadline less its grace it is deleted by force": {
-			pods: []cluster.Pod{p("a", keep)}, deadline: at(.5), evicts: []string{"a!30s"},
+			pods: []cluster.Pod{p("a", keep)}, deadline: at(.5), evicts: []string{"a!30s"}, wake: at(1.5),
 		},
 		"force ignores tiers and holds": {
 			pods: []cluster.Pod{p("a", keep), p("crit", critical)}, held: map[string]bool{"d/a": true}, deadline: at(.25),
-			evicts: []string{"a!15s", "crit!15s"},
+			evicts: []string{"a!15s", "crit!15s"}, wake: at(1.25),
 		},
 		"a grace longer than what is left is cut": {
-			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.GracePeriod = time.Hour })}, deadline: at(1), evicts: []string{"a!1m0s"},
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.GracePeriod = time.Hour })}, deadline: at(1), evicts: []string{"a!1m0s"}, wake: at(2),
 		},
-		"past the deadline a second is left": {pods: []cluster.Pod{p("a", nil)}, deadline: at(-1), evicts: []string{"a!1s"}},
+		"past the deadline a second is left": {pods: []cluster.Pod{p("a", nil)}, deadline: at(-.5), evicts: []string{"a!1s"}, wake: at(.5)},
+		"what is left a minute past the deadline, as nobody may delete it, goes with the instance": {
+			pods: []cluster.Pod{p("a", nil), p("crit", critical)}, volumes: 1, deadline: at(-1), done: true,
+		},
 		"a pod that ends after the deadline is deleted at once": {
-			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(10) })}, deadline: at(.25), evicts: []string{"a!15s"},
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(10) })}, deadline: at(.25), evicts: []string{"a!15s"}, wake: at(1.25),
 		},
 		"a pod that ends before the deadline is left alone": {
-			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(.2) })}, deadline: at(.25),
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(.2) })}, deadline: at(.25), wake: at(1.25),
 		},
 		"volumes are waited for":               {volumes: 2, waits: true},
 		"volumes are waited for up to an end":  {volumes: 2, deadline: at(3), waits: true, wake: at(3)},
