@@ -77,7 +77,7 @@ func (b *Inbox) receive(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			b.cfg.Log.WarnContext(ctx, "receive notices", "error", err)
-			pause = min(2*pause, queueErrorMost)
+			pause = min(max(2*pause, queuePause), queueErrorMost) // there is none after a message
 		case n > 0:
 			pause = 0
 		default:
