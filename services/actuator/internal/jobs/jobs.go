@@ -1,7 +1,8 @@
 // Package jobs runs what takes time, in workers, for one owner: the goroutine that asks for it also gets the result.
 //
 // Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued: an owner that
-// still wants the work asks again, so nothing is done that was given up meanwhile. Start reading at Pool.Do.
+// still wants the work asks again, so nothing is done that was given up meanwhile. What has failed is tried again in turn, and
+// leaves slots for what is new. Start reading at Pool.Do.
 package jobs
 
 import (
@@ -73,8 +74,7 @@ type Pool struct {
 	agenda *agenda.Agenda
 	// tasks are what is known of each piece of work that goes on, or went on lately.
 	tasks map[string]*task
-	// slots hold a token for each piece of work that goes on.
-	slots map[Kind]chan struct{}
+	slots map[Kind]*slots
 	// results are what the owner calls when a worker has finished. Nothing is sent once the work's context has ended.
 	results chan func()
 	workers sync.WaitGroup
@@ -99,11 +99,11 @@ type task struct {
 
 // New makes a pool that launches and evicts that much at once. It asks the agenda for passes when paused work may go on.
 func New(a *agenda.Agenda, launches, evictions int) *Pool {
-	slots := map[Kind]chan struct{}{}
+	kinds := map[Kind]*slots{}
 	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers, End: endWorkers, Tag: tagWorkers} {
-		slots[kind] = make(chan struct{}, n)
+		kinds[kind] = newSlots(n)
 	}
-	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func()), lines: map[string]*line{}}
+	return &Pool{agenda: a, tasks: map[string]*task{}, slots: kinds, results: make(chan func()), lines: map[string]*line{}}
 }
 
 // Do begins the job, unless the same work goes on, has to wait, or too much of its kind goes on: then a later pass asks
@@ -117,9 +117,8 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 	if t.running || !p.agenda.Due(t.notYet) {
 		return false
 	}
-	select {
-	case p.slots[j.Kind] <- struct{}{}:
-	default:
+	slots, again := p.slots[j.Kind], t.fails > 0
+	if !slots.take(t, p.agenda) {
 		if j.For != "" {
 			p.stand(j.For)
 		}
@@ -128,7 +127,8 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 	p.leave(j.For)
 	t.running = true
 	p.Go(func() {
-		err := p.run(ctx, j)
+		err := run(ctx, j)
+		slots.give(again)
 		p.Hand(ctx, func() { finish(j, t, err) })
 	})
 	return true
@@ -161,9 +161,8 @@ func (p *Pool) Waited(what string) time.Duration {
 	return 0
 }
 
-// run runs a job in the slot that was taken for it.
-func (p *Pool) run(ctx context.Context, j Job) error {
-	defer func() { <-p.slots[j.Kind] }()
+// run runs a job for as long as it may take.
+func run(ctx context.Context, j Job) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	return j.Run(ctx)
