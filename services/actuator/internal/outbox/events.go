@@ -39,11 +39,6 @@ func (o *Outbox) Changed(old, c model.Claim) {
 	if c.TerminationGracePeriod != nil && !c.DrainDeadline.IsZero() && !c.DrainDeadline.Equal(old.DrainDeadline) {
 		o.expires(c)
 	}
-	if c.State.Ended() {
-		delete(o.claims, c.ID)
-		delete(o.failures, c.ID)
-		delete(o.kept, c.ID)
-	}
 	if c.Failure != old.Failure && c.Failure.Message != "" && o.failures[c.ID] != c.Failure.Message {
 		o.failures[c.ID] = c.Failure.Message
 		o.Event(cluster.Event{

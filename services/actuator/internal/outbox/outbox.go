@@ -136,6 +136,7 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 		_, object := slices.BinarySearch(v.Objects, c.ID)
 		switch was := o.claims[c.ID]; {
 		case c.State.Ended():
+			o.forget(c.ID)
 			if object {
 				p.ForgetClaims = append(p.ForgetClaims, c.ID)
 			}
@@ -155,6 +156,14 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 	p.Classes = changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name })
 	p.States = changed(o.told, o.states, func(s model.ObjectState) string { return s.Subject })
 	return p, claims
+}
+
+// forget drops what is remembered of a claim that has ended. It is asked for with each view in which the claim is: when the claim ended,
+// a publication may have gone on that had it, or a plan been made that knew its node.
+func (o *Outbox) forget(id model.ClaimID) {
+	delete(o.claims, id)
+	delete(o.failures, id)
+	delete(o.kept, id)
 }
 
 // Became notes what a plan has made of objects of users whose status is written.

@@ -309,3 +309,37 @@ func TestWhatANewLeaderFoundShownWaits(t *testing.T) {
 		t.Errorf("%d of %d claims were published", len(seen), len(v.Claims))
 	}
 }
+
+func TestNothingIsKeptOfAClaimThatHasEnded(t *testing.T) {
+	launching := model.Claim{ID: "c1", State: model.ClaimLaunching}
+	failed := launching
+	failed.State, failed.Failure = model.ClaimFailed, model.Reason{Code: model.CodeInsufficientCapacity, Message: "EC2 has none"}
+	for name, ends := range map[string]func(t *testing.T, r *rig){
+		"after it was shown": func(t *testing.T, r *rig) {
+			r.publish(t, View{Claims: []*model.Claim{&launching}})
+			r.Changed(launching, failed)
+		},
+		"while it is published": func(t *testing.T, r *rig) {
+			r.a.Begin(r.now)
+			r.Publish(t.Context(), nil, View{Claims: []*model.Claim{&launching}}, func(cluster.Publication) {})
+			r.Changed(launching, failed)
+			(<-r.jobs.Results())()
+		},
+		"before a plan comes that knew its node": func(_ *testing.T, r *rig) {
+			r.Changed(launching, failed)
+			r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodePDB}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig()
+			ends(t, r)
+			if told := r.told(); len(told) == 0 || told[0] != "NodeClaim c1 InsufficientCapacityError" {
+				t.Errorf("told %v, want why it has failed", told)
+			}
+			r.publish(t, View{Claims: []*model.Claim{&failed}})
+			if n := len(r.claims) + len(r.failures) + len(r.kept); n > 0 {
+				t.Errorf("shown %v, failures %v, kept %v", r.claims, r.failures, r.kept)
+			}
+		})
+	}
+}
