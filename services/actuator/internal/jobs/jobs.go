@@ -59,16 +59,6 @@ type Job struct {
 	First, Most time.Duration
 }
 
-// LogFailure is a Job's Done for work whose failure only has to be known: the next pass asks for it again.
-func LogFailure(ctx context.Context, log *slog.Logger, what string, about ...slog.Attr) func(error) {
-	return func(err error) {
-		if err != nil {
-			attrs := append([]slog.Attr{slog.String("work", what), slog.Any("error", err)}, about...)
-			log.LogAttrs(ctx, slog.LevelWarn, "work failed", attrs...)
-		}
-	}
-}
-
 // Pool is the work of one owner. All of its methods but Wait are called by the owner's goroutine alone.
 type Pool struct {
 	agenda *agenda.Agenda
@@ -203,6 +193,28 @@ func (p *Pool) Results() <-chan func() { return p.results }
 
 // Wait waits for the workers to end. Their contexts must have ended.
 func (p *Pool) Wait() { p.workers.Wait() }
+
+// LogFailure is the Done of the job with that key if its failure only has to be known: the next pass asks for it again.
+func (p *Pool) LogFailure(ctx context.Context, log *slog.Logger, key, what string, about ...slog.Attr) func(error) {
+	return func(err error) {
+		if err != nil && Telling(p.Fails(key)) {
+			attrs := append([]slog.Attr{slog.String("work", what), slog.Any("error", err)}, about...)
+			log.LogAttrs(ctx, slog.LevelWarn, "work failed", attrs...)
+		}
+	}
+}
+
+// Fails is how often in a row the work has failed.
+func (p *Pool) Fails(key string) int {
+	if t := p.tasks[key]; t != nil {
+		return t.fails
+	}
+	return 0
+}
+
+// Telling says whether the last of so many failures in a row is worth a line in the log: the first is, the second, the fourth, the
+// eighth and so on. What a webhook refuses of a thousand objects is tried again for days.
+func Telling(fails int) bool { return fails&(fails-1) == 0 }
 
 // Inherit lets work under a new key, if it is new, wait as long as a repetition of the old one would.
 func (p *Pool) Inherit(key, from string) {

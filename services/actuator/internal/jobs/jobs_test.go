@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,6 +158,28 @@ func TestTheTimeInLineIsKnown(t *testing.T) {
 		p.Forget("/b")
 		if p.Waited("/b") != 0 {
 			t.Error("what is forgotten has waited")
+		}
+		p.Wait()
+	})
+}
+
+func TestTheLogHasEverFewerOfTheFailuresInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		var out strings.Builder
+		log := p.LogFailure(t.Context(), slog.New(slog.NewTextHandler(&out, nil)), "k", "taint")
+		tries := 0
+		owner(t, p, &a, time.Now().Add(time.Minute), Job{
+			Key: "k", First: time.Second, Most: time.Second, Done: log, Run: func(context.Context) error {
+				if tries++; tries == 40 {
+					return nil
+				}
+				return errors.New("no")
+			},
+		})
+		if n := strings.Count(out.String(), "work=taint error=no"); n != 11 {
+			t.Errorf("%d lines, want those of the failures 1, 2, 4, 8, 16 and 32, and of 1, 2, 4, 8 and 16 after the success", n)
 		}
 		p.Wait()
 	})

@@ -82,12 +82,16 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 	for id := range ids {
 		list = append(list, id)
 	}
+	key := "terminate/" + string(c.ID)
 	x.jobs.Do(ctx, jobs.Job{
-		Key: "terminate/" + string(c.ID), Kind: jobs.End, First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
+		Key: key, Kind: jobs.End, First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
 		Run:  func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
-		Done: jobs.LogFailure(ctx, x.cfg.Log, "terminate", slog.Any("claim", c.ID)),
+		Done: x.jobs.LogFailure(ctx, x.cfg.Log, key, "terminate", slog.Any("claim", c.ID)),
 	})
 }
+
+// byBudget is why a pod's eviction was refused that waits for its budget, which is nothing for the log.
+const byBudget = "its PodDisruptionBudget allows no eviction now"
 
 func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	name := e.Namespace + "/" + e.Name
@@ -104,10 +108,13 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 				delete(x.claims.refused, name)
 				x.outbox.Evicted(e)
 			case errors.Is(err, cluster.ErrBlocked):
-				x.claims.refused[name] = "its PodDisruptionBudget allows no eviction now"
+				x.claims.refused[name] = byBudget
 			default:
+				was := x.claims.refused[name]
 				x.claims.refused[name] = err.Error()
-				x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)
+				if was == byBudget || jobs.Telling(x.jobs.Fails(key)) {
+					x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)
+				}
 			}
 		},
 	})
@@ -186,11 +193,12 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		slot = jobs.Open
 		run = x.nominations.Around(ctx, c.ID, change, update)
 	}
+	// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
+	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
 	x.jobs.Do(ctx, jobs.Job{
-		// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
-		Key: "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID), Kind: slot,
+		Key: key, Kind: slot,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run:  run,
-		Done: jobs.LogFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
+		Done: x.jobs.LogFailure(ctx, x.cfg.Log, key, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
 	})
 }

@@ -91,13 +91,13 @@ func (t *term) releaseNodes(ctx context.Context) {
 		if c := t.registry.Claims[id]; c != nil && !c.State.Ended() {
 			continue
 		}
-		no := false
+		no, key := false, "node/release/"+string(n.Name)
 		t.jobs.Do(ctx, jobs.Job{
-			Key: "node/release/" + string(n.Name), Kind: jobs.Kube, First: time.Second, Most: time.Minute, RepeatAfter: 10 * time.Second,
+			Key: key, Kind: jobs.Kube, First: time.Second, Most: time.Minute, RepeatAfter: 10 * time.Second,
 			Run: func(ctx context.Context) error {
 				return ignoreNotFound(t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, UID: n.UID, Finalizer: &no}))
 			},
-			Done: jobs.LogFailure(ctx, t.cfg.Log, "release node", slog.Any("node", n.Name)),
+			Done: t.jobs.LogFailure(ctx, t.cfg.Log, key, "release node", slog.Any("node", n.Name)),
 		})
 	}
 }

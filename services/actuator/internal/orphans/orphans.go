@@ -161,12 +161,13 @@ func (o *Orphans) Sweep(ctx context.Context) {
 }
 
 func (o *Orphans) end(ctx context.Context, i cloud.Instance) {
+	key := "orphan/" + i.ID
 	o.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "orphan/" + i.ID, First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
+		Key: key, First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
 		Run: func(ctx context.Context) error {
 			o.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
 			return o.cfg.Cloud.Terminate(ctx, i.ID)
 		},
-		Done: jobs.LogFailure(ctx, o.cfg.Log, "end an instance that no claim names", slog.String("instance", i.ID)),
+		Done: o.cfg.Jobs.LogFailure(ctx, o.cfg.Log, key, "end an instance that no claim names", slog.String("instance", i.ID)),
 	})
 }
