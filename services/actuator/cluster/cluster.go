@@ -23,7 +23,7 @@ type Cluster interface {
 	// not now), ErrNotFound (the pod is gone, or is another pod of that name).
 	Evict(ctx context.Context, e Eviction) error
 	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
-	// its own; the error joins those that failed.
+	// its own; where the error is a NotPublished, all others are done.
 	Publish(ctx context.Context, p Publication) error
 }
 

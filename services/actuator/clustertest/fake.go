@@ -10,7 +10,6 @@ package clustertest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -329,9 +328,11 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	if f.OnPublish != nil {
 		f.OnPublish(p)
 	}
-	var errs []error
+	failed := cluster.NotPublished{}
 	for _, c := range p.Claims {
-		errs = append(errs, f.publishClaim(c, p.Consolidatable[c.ID]))
+		if err := f.publishClaim(c, p.Consolidatable[c.ID]); err != nil {
+			failed[cluster.ClaimEntry(c.ID)] = err
+		}
 	}
 	for _, id := range p.ForgetClaims {
 		f.remove(key{kindClaim, string(id)})
@@ -354,13 +355,16 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	for _, e := range p.Events {
 		f.tell(e)
 	}
-	return errors.Join(errs...)
+	if len(failed) > 0 {
+		return failed
+	}
+	return nil
 }
 
 func (f *Fake) publishClaim(c model.Claim, consolidatable bool) error {
 	k := key{kindClaim, string(c.ID)}
 	if problems := validation.IsDNS1123Subdomain(k.name); len(problems) > 0 {
-		return fmt.Errorf("publish claim %s: metadata.name: %s", c.ID, problems[0])
+		return fmt.Errorf("metadata.name: %s", problems[0])
 	}
 	if f.objects[k] == nil {
 		o := objects.NewClaim(c, f.objects[key{kindPool, string(c.NodePool)}])

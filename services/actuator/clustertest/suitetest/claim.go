@@ -1,6 +1,7 @@
 package suitetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -240,8 +241,10 @@ func testDeletedClaim(t *testing.T, w World) {
 func testPartial(t *testing.T, w World) {
 	good, bad := w.claim(), w.claim()
 	bad.ID = model.ClaimID(w.Name + "_Not A Name")
-	if err := w.Cluster.Publish(t.Context(), cluster.Publication{Claims: []model.Claim{bad, good}}); err == nil {
-		t.Error("an object was made that can't be")
+	err := w.Cluster.Publish(t.Context(), cluster.Publication{Claims: []model.Claim{bad, good}})
+	var failed cluster.NotPublished
+	if !errors.As(err, &failed) || len(failed) != 1 || failed[cluster.ClaimEntry(bad.ID)] == nil {
+		t.Errorf("%v, want that claim %s alone has failed", err, bad.ID)
 	}
 	w.object(t, "NodeClaim", string(good.ID))
 }

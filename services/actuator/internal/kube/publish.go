@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,36 +24,39 @@ const maxPublishing = 8
 
 // Publish brings the objects that users look at to the given state. What is right already is not written.
 func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
-	var errs []error
-	note := func(what, name string, err error) {
+	failed := cluster.NotPublished{}
+	note := func(e cluster.Entry, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("publish %s %s: %w", what, name, err))
+			failed[e] = err
 		}
 	}
 	slots := make(chan struct{}, maxPublishing)
 	publish := func(c model.Claim) error { return k.publishClaim(ctx, c, p.Consolidatable[c.ID]) }
 	for i, err := range beside(ctx, slots, p.Claims, publish) {
-		note("claim", string(p.Claims[i].ID), err)
+		note(cluster.ClaimEntry(p.Claims[i].ID), err)
 	}
 	for _, id := range p.ForgetClaims {
-		note("end of claim", string(id), k.forget(ctx, id))
+		note(cluster.ForgetClaimEntry(id), k.forget(ctx, id))
 	}
 	for _, s := range p.Pools {
-		note("status of pool", string(s.Name), k.publishPool(ctx, s))
+		note(cluster.PoolEntry(s.Name), k.publishPool(ctx, s))
 	}
 	for _, s := range p.Classes {
-		note("status of class", string(s.Name), k.publishClass(ctx, s))
+		note(cluster.ClassEntry(s.Name), k.publishClass(ctx, s))
 	}
 	for _, s := range p.States {
-		note("status of", s.Subject, k.publishState(ctx, s))
+		note(cluster.StateEntry(s), k.publishState(ctx, s))
 	}
 	for _, name := range p.ForgetClasses {
-		note("end of class", string(name), k.release(ctx, objects.Classes(), string(name), objects.ClassFinalizer))
+		note(cluster.ForgetClassEntry(name), k.release(ctx, objects.Classes(), string(name), objects.ClassFinalizer))
 	}
 	for _, e := range p.Events {
-		note("event on", e.Kind+"/"+e.Name, k.tell(ctx, e))
+		note(cluster.EventEntry(e), k.tell(ctx, e))
 	}
-	return errors.Join(errs...)
+	if len(failed) > 0 {
+		return failed
+	}
+	return nil
 }
 
 func (k *Kube) publishClaim(ctx context.Context, c model.Claim, consolidatable bool) error {

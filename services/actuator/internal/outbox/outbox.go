@@ -4,6 +4,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -47,6 +48,9 @@ type Outbox struct {
 	lookedAt time.Time
 	// events wait to be published, at most maxEvents.
 	events []cluster.Event
+	// retries are what failed of the last publications, and late is how many events are too early for another try, as of the last view.
+	retries retries
+	late    int
 	// failures are what was reported last of what holds up each claim.
 	failures map[model.ClaimID]string
 	// kept is what was said last of what keeps each claim's node.
@@ -83,79 +87,144 @@ func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *O
 }
 
 // Due says whether a view is to be published: it is made of something else than the last one, which of is compared with, or
-// events wait. A claim's object that was removed by force is found missing a little later.
+// events wait, or something that failed. A claim's object that was removed by force is found missing a little later.
 func (o *Outbox) Due(of any) bool {
 	if o.publishing || !o.agenda.Due(o.publishedAt.Add(publishGap)) {
 		return false
 	}
-	return of != o.seen || len(o.events) > 0 || o.agenda.Now().Sub(o.lookedAt) > republish
+	again := !o.retries.next.IsZero() && o.agenda.Due(o.retries.next)
+	return again || of != o.seen || len(o.events) > o.late || o.agenda.Now().Sub(o.lookedAt) > republish
 }
 
 // Publish sends what users do not see yet of a view that is made of that. One publication goes on at a time, so their order
-// holds. Done is called once it has succeeded.
+// holds. Done is called with what has succeeded of it.
 func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.Publication)) {
 	p, claims := o.news(v)
 	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses)+len(p.States) == 0 {
 		o.seen, o.lookedAt = of, o.agenda.Now()
 		return
 	}
+	o.seen = nil // there may be more than goes in one
+	var failed cluster.NotPublished
 	o.publishing = o.jobs.Do(ctx, jobs.Job{
 		Key: "publish", Kind: jobs.Kube, First: 500 * time.Millisecond, Most: 10 * time.Second,
-		Run: func(ctx context.Context) error { return o.kube.Publish(ctx, p) },
+		Run: func(ctx context.Context) error {
+			err := o.kube.Publish(ctx, p)
+			if errors.As(err, &failed) {
+				return nil // each entry has its own pause
+			}
+			return err
+		},
 		Done: func(err error) {
 			o.publishedAt, o.publishing = time.Now(), false
 			if err != nil {
 				o.log.WarnContext(ctx, "publish", "error", err)
 				return
 			}
-			for _, s := range p.Pools {
-				o.pools[s.Name] = s
+			taken, telling := o.retries.took(p, failed)
+			if len(telling) > 0 {
+				o.log.WarnContext(ctx, "publish", "error", telling)
 			}
-			for _, s := range p.Classes {
-				o.classes[s.Name] = s
-			}
-			for _, s := range p.States {
-				o.told[s.Subject] = s
-			}
-			for _, c := range claims {
-				o.claims[c.ID] = shown{c, p.Consolidatable[c.ID]}
-			}
-			o.events = o.events[min(len(p.Events), len(o.events)):]
-			done(p)
+			o.note(taken, slices.DeleteFunc(claims, func(c *model.Claim) bool { return failed[cluster.ClaimEntry(c.ID)] != nil }))
+			done(taken)
 		},
 	})
 }
 
-// news is the part of a view that users do not see yet, and the view's claims in it.
+// note takes a publication, and the claims in it, as what users see now.
+func (o *Outbox) note(p cluster.Publication, claims []*model.Claim) {
+	for _, c := range claims {
+		o.claims[c.ID] = shown{c, p.Consolidatable[c.ID]}
+	}
+	for _, s := range p.Pools {
+		o.pools[s.Name] = s
+	}
+	for _, s := range p.Classes {
+		o.classes[s.Name] = s
+	}
+	for _, s := range p.States {
+		o.told[s.Subject] = s
+	}
+	o.drop(p.Events)
+}
+
+// news is the part of a view that users do not see yet, and the view's claims in it. What has failed is left out until it is due again.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
-	p := cluster.Publication{Events: slices.Clone(o.events[:min(len(o.events), maxHints)]), ForgetClasses: v.ForgetClasses, Consolidatable: v.Consolidatable}
-	var claims []*model.Claim
+	o.retries.begin()
+	defer o.retries.end()
+	early := func(e cluster.Entry) bool {
+		due, _ := o.retries.due(e, o.agenda.Now())
+		return !due
+	}
+	p := cluster.Publication{Consolidatable: v.Consolidatable}
+	claims := o.newClaims(v)
+	for _, c := range claims {
+		p.Claims = append(p.Claims, *c)
+	}
+	for _, c := range v.Claims {
+		if !c.State.Ended() {
+			continue
+		}
+		o.forget(c.ID)
+		if _, object := slices.BinarySearch(v.Objects, c.ID); object && !early(cluster.ForgetClaimEntry(c.ID)) {
+			p.ForgetClaims = append(p.ForgetClaims, c.ID)
+		}
+	}
+	p.Pools = less(changed(o.pools, v.Pools, func(s cluster.PoolStatus) model.PoolName { return s.Name }),
+		func(s cluster.PoolStatus) bool { return early(cluster.PoolEntry(s.Name)) })
+	p.Classes = less(changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name }),
+		func(s cluster.ClassStatus) bool { return early(cluster.ClassEntry(s.Name)) })
+	p.States = less(changed(o.told, o.states, func(s model.ObjectState) string { return s.Subject }),
+		func(s model.ObjectState) bool { return early(cluster.StateEntry(s)) })
+	p.ForgetClasses = less(v.ForgetClasses, func(n model.NodeClassName) bool { return early(cluster.ForgetClassEntry(n)) })
+	p.Events = less(o.events, func(e cluster.Event) bool { return early(cluster.EventEntry(e)) })
+	o.late = len(o.events) - len(p.Events)
+	p.Events = p.Events[:min(len(p.Events), maxHints)]
+	return p, claims
+}
+
+// newClaims are the claims of a view that users do not see as they are, and that are to be published now.
+func (o *Outbox) newClaims(v View) []*model.Claim {
+	var out []*model.Claim
 	// What can wait for the next publication: a new leader has shown nothing yet, and what the one before has shown is mostly right.
+	// What was refused once may be again.
 	later := 0
 	for _, c := range v.Claims {
 		_, object := slices.BinarySearch(v.Objects, c.ID)
-		switch was := o.claims[c.ID]; {
+		was, waits := o.claims[c.ID], false
+		switch {
 		case c.State.Ended():
-			o.forget(c.ID)
-			if object {
-				p.ForgetClaims = append(p.ForgetClaims, c.ID)
-			}
+			continue
 		case was.claim == nil && object && c.State == model.ClaimInitialized:
-			if later < maxHints {
-				later++
-				p.Claims, claims = append(p.Claims, *c), append(claims, c)
-			}
+			waits = true
 		case was.claim == nil || was.claim != c && !reflect.DeepEqual(*was.claim, *c), !object && o.agenda.Now().Sub(o.publishedAt) > republish:
-			p.Claims, claims = append(p.Claims, *c), append(claims, c)
-		case was.consolidatable != v.Consolidatable[c.ID] && later < maxHints:
-			later++
-			p.Claims, claims = append(p.Claims, *c), append(claims, c)
+		case was.consolidatable != v.Consolidatable[c.ID]:
+			waits = true
+		default:
+			continue
 		}
+		due, again := o.retries.due(cluster.ClaimEntry(c.ID), o.agenda.Now())
+		if waits = waits || again; !due || waits && later == maxHints {
+			continue
+		}
+		if waits {
+			later++
+		}
+		out = append(out, c)
 	}
-	p.Pools = changed(o.pools, v.Pools, func(s cluster.PoolStatus) model.PoolName { return s.Name })
-	p.Classes = changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name })
-	p.States = changed(o.told, o.states, func(s model.ObjectState) string { return s.Subject })
-	return p, claims
+	return out
+}
+
+// drop takes events off the queue that were published.
+func (o *Outbox) drop(published []cluster.Event) {
+	left := map[cluster.Event]int{}
+	for _, e := range published {
+		left[e]++
+	}
+	o.events = slices.DeleteFunc(o.events, func(e cluster.Event) bool {
+		left[e]--
+		return left[e] >= 0
+	})
 }
 
 // forget drops what is remembered of a claim that has ended. It is asked for with each view in which the claim is: when the claim ended,

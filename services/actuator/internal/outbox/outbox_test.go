@@ -17,11 +17,13 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// kube is a cluster that keeps what is published, or refuses it.
+// kube is a cluster that keeps what is published, or refuses all or some of it.
 type kube struct {
 	cluster.Cluster
-	got  []cluster.Publication
-	fail bool
+	got     []cluster.Publication
+	fail    bool
+	refuses map[cluster.Entry]bool
+	tried   map[cluster.Entry][]time.Time
 }
 
 func (k *kube) Publish(_ context.Context, p cluster.Publication) error {
@@ -29,7 +31,35 @@ func (k *kube) Publish(_ context.Context, p cluster.Publication) error {
 		return errors.New("no")
 	}
 	k.got = append(k.got, p)
+	failed := cluster.NotPublished{}
+	for _, e := range entries(p) {
+		k.tried[e] = append(k.tried[e], time.Now())
+		if k.refuses[e] {
+			failed[e] = errors.New("denied")
+		}
+	}
+	if len(failed) > 0 {
+		return failed
+	}
 	return nil
+}
+
+// entries are those of a publication that tests look at.
+func entries(p cluster.Publication) []cluster.Entry {
+	var out []cluster.Entry
+	for _, c := range p.Claims {
+		out = append(out, cluster.ClaimEntry(c.ID))
+	}
+	for _, s := range p.Pools {
+		out = append(out, cluster.PoolEntry(s.Name))
+	}
+	for _, name := range p.ForgetClasses {
+		out = append(out, cluster.ForgetClassEntry(name))
+	}
+	for _, e := range p.Events {
+		out = append(out, cluster.EventEntry(e))
+	}
+	return out
 }
 
 type rig struct {
@@ -42,7 +72,7 @@ type rig struct {
 
 func newRig() *rig {
 	a := &agenda.Agenda{}
-	r := &rig{kube: &kube{}, a: a, jobs: jobs.New(a, 1, 1), now: time.Now()}
+	r := &rig{kube: &kube{tried: map[cluster.Entry][]time.Time{}}, a: a, jobs: jobs.New(a, 1, 1), now: time.Now()}
 	r.Outbox = New(r.kube, a, r.jobs, slog.New(slog.DiscardHandler))
 	return r
 }
@@ -316,10 +346,18 @@ func TestNothingIsKeptOfAClaimThatHasEnded(t *testing.T) {
 	failed.State, failed.Failure = model.ClaimFailed, model.Reason{Code: model.CodeInsufficientCapacity, Message: "EC2 has none"}
 	for name, ends := range map[string]func(t *testing.T, r *rig){
 		"after it was shown": func(t *testing.T, r *rig) {
+			t.Helper()
+			r.publish(t, View{Claims: []*model.Claim{&launching}})
+			r.Changed(launching, failed)
+		},
+		"after its object was refused": func(t *testing.T, r *rig) {
+			t.Helper()
+			r.kube.refuses = map[cluster.Entry]bool{cluster.ClaimEntry("c1"): true}
 			r.publish(t, View{Claims: []*model.Claim{&launching}})
 			r.Changed(launching, failed)
 		},
 		"while it is published": func(t *testing.T, r *rig) {
+			t.Helper()
 			r.a.Begin(r.now)
 			r.Publish(t.Context(), nil, View{Claims: []*model.Claim{&launching}}, func(cluster.Publication) {})
 			r.Changed(launching, failed)
@@ -337,8 +375,8 @@ func TestNothingIsKeptOfAClaimThatHasEnded(t *testing.T) {
 				t.Errorf("told %v, want why it has failed", told)
 			}
 			r.publish(t, View{Claims: []*model.Claim{&failed}})
-			if n := len(r.claims) + len(r.failures) + len(r.kept); n > 0 {
-				t.Errorf("shown %v, failures %v, kept %v", r.claims, r.failures, r.kept)
+			if n := len(r.claims) + len(r.failures) + len(r.kept) + len(r.retries.failed); n > 0 {
+				t.Errorf("shown %v, failures %v, kept %v, retries %v", r.claims, r.failures, r.kept, r.retries.failed)
 			}
 		})
 	}
