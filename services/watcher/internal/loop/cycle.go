@@ -35,7 +35,9 @@ const (
 	keyRevision = "revision"
 	keyPlan     = "plan"
 	keyPods     = "pods"
-	keyError    = telemetry.KeyError
+	// keyEverything says whether a plan was to cover disruption too.
+	keyEverything = "everything"
+	keyError      = telemetry.KeyError
 )
 
 // maxRejections bounds how many refused decisions of one plan are logged one by one, and how many problems.
@@ -138,6 +140,8 @@ type result struct {
 	resume   string
 	revision uint64
 	pods     int
+	// everything: the plan was to cover disruption too.
+	everything bool
 	// span is the cycle's, and plan the id of its plan; "" for none.
 	span trace.SpanContext
 	plan string
@@ -158,8 +162,10 @@ func (c *cycle) run(ctx context.Context) result {
 		spans.Revision.Int64(int64(c.snapshot.Revision)), spans.Pods.Int(c.pods),
 	))
 	defer span.End()
+	begin := c.cfg.Now()
 	r := c.plan(ctx, span)
-	r.revision, r.pods, r.span = c.snapshot.Revision, c.pods, span.SpanContext()
+	r.revision, r.pods, r.everything, r.span = c.snapshot.Revision, c.pods, c.decision.Everything, span.SpanContext()
+	r.outcome.Took = c.cfg.Now().Sub(begin)
 	if r.err != nil {
 		r.outcome.Failed = true
 		span.SetStatus(codes.Error, r.err.Error())
@@ -214,7 +220,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	c.measure(begin, measure.Cycle{Accepted: accepted, Rejected: rejected})
 	c.cfg.Log.InfoContext(ctx, "planned",
 		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),
-		"everything", c.decision.Everything, keyPods, c.pods,
+		keyEverything, c.decision.Everything, keyPods, c.pods,
 		"claims", len(plan.GetNodeClaims()), "disruptions", len(plan.GetDisruptions()), "left_pending", len(plan.GetPending()),
 		"accepted", accepted, "rejected", rejected,
 		"cost_before_micro_usd_per_hour", plan.GetCostBeforeMicroUsdPerHour(),

@@ -47,6 +47,7 @@ type planner struct {
 	mu       sync.Mutex
 	asked    []*plannerpb.Decide
 	broken   error
+	sweeps   error // what plans for everything fail with
 	took     time.Duration
 	ends     []string // where the next searches for nodes to disrupt end, "" at the end of all
 	when     []time.Time
@@ -99,6 +100,9 @@ func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, he
 		return nil, p.broken
 	}
 	p.asked, p.when = append(p.asked, d), append(p.when, time.Now())
+	if len(d.GetKinds()) == 0 && p.sweeps != nil {
+		return nil, p.sweeps
+	}
 	time.Sleep(p.took) // of the bubble's time
 	plan := &plannerpb.Plan{
 		Id: fmt.Sprintf("p-%d", len(p.asked)), Revision: header.GetRevision(), InventoryRevision: header.GetInventoryRevision(),

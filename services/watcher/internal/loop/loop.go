@@ -86,7 +86,7 @@ type Loop struct {
 	// knownProblems are those of users' objects in the last plan.
 	knownProblems map[string]bool
 	resume        string // where the last search for nodes to disrupt ended
-	trouble       string // what went wrong last, until a plan succeeds
+	trouble       trouble
 }
 
 // New makes a loop.
@@ -215,24 +215,35 @@ func (l *Loop) tell(ctx context.Context, r result) {
 	l.knownProblems = known
 }
 
-// report says once that plans fail, and once that they don't any more.
+// trouble is what went wrong last with plans for pods alone, and with those for everything, until one succeeds.
+type trouble struct{ pods, everything string }
+
+// report says once that plans fail, and once that they don't any more. Plans for everything may fail alone; what fails those for pods,
+// fails them too, and is not said again.
 func (l *Loop) report(ctx context.Context, r result) {
+	told := &l.trouble.pods
+	if r.everything {
+		told = &l.trouble.everything
+	}
 	if r.err == nil {
-		if l.trouble != "" {
-			l.cfg.Log.InfoContext(ctx, "plans are made and relayed again")
+		if *told != "" || r.everything && l.trouble.pods != "" {
+			l.cfg.Log.InfoContext(ctx, "plans are made and relayed again", keyEverything, r.everything)
 		}
-		l.trouble = ""
+		if *told = ""; r.everything {
+			l.trouble.pods = ""
+		}
 		return
 	}
 	if ctx.Err() != nil {
 		return
 	}
 	level := slog.LevelWarn
-	if trouble := r.stage + " " + codeOf(r.err); trouble == l.trouble {
+	if t := r.stage + " " + codeOf(r.err); t == *told || t == l.trouble.pods {
 		level = slog.LevelDebug
 	} else {
-		l.trouble = trouble
+		*told = t
 	}
-	l.cfg.Log.Log(ctx, level, "cycle failed; trying again, nothing is lost", "stage", r.stage, keyRevision, r.revision, keyPods, r.pods,
+	l.cfg.Log.Log(ctx, level, "cycle failed; trying again, nothing is lost", "stage", r.stage, keyRevision, r.revision,
+		keyEverything, r.everything, keyPods, r.pods,
 		"planner", l.cfg.PlannerAddress, "actuators", l.cfg.ActuatorAddresses, keyError, r.err)
 }

@@ -151,6 +151,34 @@ func TestPlannerThatIsGoneLosesNothing(t *testing.T) {
 	})
 }
 
+func TestPodsGetNodesWhilePlansForEverythingFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.sweeps = status.Error(codes.Internal, "too many nodes")
+		for i := range 20 {
+			w.pods(fmt.Sprintf("web-%d", i))
+			w.after(15 * time.Second)
+			if n := len(w.actuator.plans); n == 0 || len(w.actuator.plans[n-1].GetNodeClaims()[0].GetPods()) != i+1 {
+				t.Fatalf("%d plans were relayed, want one for pod web-%d", n, i)
+			}
+		}
+		if n := len(w.sweeps()); n < 20 {
+			t.Errorf("%d plans for everything were asked for in five minutes", n)
+		}
+		const failed, again = "level=WARN msg=\"cycle failed", "plans are made and relayed again"
+		if log := w.log.String(); strings.Count(log, failed) != 1 || !strings.Contains(log, "everything=true pods=1 ") || strings.Contains(log, again) {
+			t.Errorf("want it said once that plans for everything fail:\n%s", log)
+		}
+		w.planner.mu.Lock()
+		w.planner.sweeps = nil
+		w.planner.mu.Unlock()
+		w.after(15 * time.Second)
+		if !strings.Contains(w.log.String(), again) {
+			t.Errorf("the log does not say that it is over:\n%s", w.log)
+		}
+	})
+}
+
 func TestPendingPodsAreRelayedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

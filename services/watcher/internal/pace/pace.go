@@ -11,6 +11,9 @@
 // nothing, and so is a node that was bought for it. Without a change it is due SweepEvery after the last sweep where that one ended
 // early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
 // SweepQuiet after the last sweep in any case, while there is anything to sweep.
+//
+// A sweep that fails must not take provisioning with it: what is wrong may be with disruption alone, or the cluster too large for
+// the time that a plan has. So pods that wait are planned alone next, and sweeps have a pause of their own.
 package pace
 
 import "time"
@@ -42,6 +45,9 @@ const (
 	shrinks    = 1
 	// shrinkWaits is how many times SweepEvery a sweep waits for that to end.
 	shrinkWaits = 3
+	// sweepRest is how many times as long as a sweep took that failed the next one waits at least: nothing else is planned meanwhile,
+	// and that is to be no more than a quarter of the time.
+	sweepRest = 3
 	// absences is after how many failures in a row for want of a planner the pauses grow.
 	absences = 20
 )
@@ -77,12 +83,17 @@ type State struct {
 	busy    bool
 	running Decision
 
-	// failures are those in a row, refusals among them. notBefore is the pause after a plan that could not be made or
-	// relayed: nothing can be planned. refused is the pause after one of which some was refused: that holds up only what
-	// was refused, and not pods that are new since, for which fresh is set.
+	// failures are those in a row, refusals among them, sweeps that failed aside. notBefore is the pause after a plan for pods that
+	// could not be made or relayed: nothing can be planned. refused is the pause after one of which some was refused: that holds
+	// up only what was refused, and not pods that are new since, for which fresh is set.
 	failures           int
 	notBefore, refused time.Time
 	fresh              bool
+	// sweepFailures are the sweeps in a row that could not be made or relayed, and sweepAfter ends the pause after the last of them.
+	// alone: pods that wait were part of it, and are to be planned without one. The batch is open then, or planned.
+	sweepFailures int
+	sweepAfter    time.Time
+	alone         bool
 }
 
 // span is an open batch or sweep: its first and last event. The zero span is not open.
@@ -134,6 +145,7 @@ func (s State) Observe(o Observation, now time.Time) State {
 	}
 	if !o.WholeSince.IsZero() { // what the leader before did not answer, or refused, is not to wait for that any longer
 		s.failures, s.notBefore, s.refused = 0, time.Time{}, time.Time{}
+		s.sweepFailures, s.sweepAfter = 0, time.Time{}
 	}
 	if o.Arrived > 0 {
 		if s.gap = s.nextGap(now); s.gap == 0 {
@@ -204,7 +216,8 @@ type Decision struct {
 	Wake time.Time
 }
 
-// Next tells what to do. A sweep that is due waits for an open batch, which is not for long, and goes with it.
+// Next tells what to do. A sweep that is due waits for an open batch, which is not for long, and goes with it, unless the last sweep
+// failed with those pods.
 func (s State) Next(c Config, now time.Time) Decision {
 	if !s.driver || s.busy || s.inventory < s.awaited {
 		return Decision{}
@@ -220,7 +233,7 @@ func (s State) Next(c Config, now time.Time) Decision {
 	if wake.IsZero() || wake.After(now) {
 		return Decision{Wake: wake}
 	}
-	d := Decision{Plan: true, Everything: !sweep.IsZero() && !sweep.After(now), Opened: now}
+	d := Decision{Plan: true, Everything: !s.alone && !sweep.IsZero() && !sweep.After(now), Opened: now}
 	if s.batch.open() {
 		d.Opened = s.batch.first
 	}
@@ -249,7 +262,7 @@ func (s State) sweepDue(c Config) time.Time {
 		}
 		due = earlier(due, s.sweep.due(c.SweepIdle, most))
 	}
-	return later(due, later(s.notBefore, s.refused))
+	return later(due, later(s.sweepAfter, later(s.notBefore, s.refused)))
 }
 
 // Started takes note that a plan was asked for. Events from now on count for the one after it.
@@ -267,6 +280,8 @@ type Outcome struct {
 	Failed bool
 	// Absent: it failed because there was no planner to ask.
 	Absent bool
+	// Took is how long it took.
+	Took time.Duration
 	// Rejected: it was relayed, and some of it refused.
 	Rejected bool
 	// Inventory is the revision that contains its effects; 0 when it had none.
@@ -278,7 +293,7 @@ type Outcome struct {
 }
 
 // Finished takes note of what became of the plan that was started last. What failed or was rejected is due again, after
-// a pause that grows with each time in a row.
+// a pause that grows with each time in a row; pods of a sweep that failed are due without it, and at once.
 func (s State) Finished(c Config, o Outcome, now time.Time) State {
 	s.busy = false
 	if s.running.Everything {
@@ -292,15 +307,20 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 	if o.Inventory > s.awaited {
 		s.awaited, s.awaitedSince = o.Inventory, now
 	}
+	if o.Failed && s.running.Everything {
+		return s.sweepFailed(c, o, now)
+	}
+	if !o.Failed {
+		s.alone = false
+		if s.running.Everything {
+			s.sweepFailures, s.sweepAfter = 0, time.Time{}
+		}
+	}
 	if !o.Failed && !o.Rejected {
 		s.failures, s.notBefore, s.refused = 0, time.Time{}, time.Time{}
 		return s
 	}
-	doubled := s.failures
-	if o.Absent {
-		doubled = max(0, s.failures-absences)
-	}
-	s.notBefore, s.refused = time.Time{}, now.Add(pause(c, doubled))
+	s.notBefore, s.refused = time.Time{}, now.Add(pause(c, o, s.failures))
 	if o.Failed {
 		s.notBefore = s.refused
 	}
@@ -309,6 +329,18 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 		s.sweep = reopen(s.sweep, s.running.Opened)
 	} else {
 		s.batch = reopen(s.batch, s.running.Opened)
+	}
+	return s
+}
+
+// sweepFailed opens the batch for pods that wait, whether they have come since the plan before or were left by it: without sweeps,
+// nothing else would look for a place for these again.
+func (s State) sweepFailed(c Config, o Outcome, now time.Time) State {
+	s.sweepAfter = now.Add(max(pause(c, o, s.sweepFailures), sweepRest*o.Took))
+	s.sweepFailures++
+	s.sweep = reopen(s.sweep, s.running.Opened)
+	if s.waiting {
+		s.batch, s.fresh, s.alone = reopen(s.batch, s.running.Opened), true, true
 	}
 	return s
 }
@@ -322,9 +354,13 @@ func reopen(s span, first time.Time) span {
 	return s
 }
 
-func pause(c Config, doubled int) time.Duration {
+// pause is how long to wait after a failure, or a refusal, that comes after so many others in a row.
+func pause(c Config, o Outcome, failures int) time.Duration {
+	if o.Absent {
+		failures = max(0, failures-absences)
+	}
 	d := c.RetryMin
-	for range doubled {
+	for range failures {
 		d *= 2
 		if d >= c.RetryMax {
 			return c.RetryMax

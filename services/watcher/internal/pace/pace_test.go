@@ -40,6 +40,11 @@ func pods(n int) func(pace.State, time.Time) pace.State {
 	return observe(pace.Observation{NewPods: n, Arrived: n, Work: true})
 }
 
+// wait is so many new pods, which wait for a place.
+func wait(n int) func(pace.State, time.Time) pace.State {
+	return observe(pace.Observation{NewPods: n, Arrived: n, Work: true, Waiting: true})
+}
+
 func finished(o pace.Outcome) func(pace.State, time.Time) pace.State {
 	return func(s pace.State, now time.Time) pace.State { return s.Finished(config(), o, now) }
 }
@@ -174,7 +179,7 @@ func TestPace(t *testing.T) {
 			{at: 12100, do: nothing, plan: "sweep", opened: 12100},
 			{at: 12200, do: finished(pace.Outcome{Failed: true}), wake: 13100},
 			{at: 13100, do: nothing, plan: "sweep", opened: 12100},
-			{at: 13150, do: finished(pace.Outcome{Rejected: true}), wake: 13650},
+			{at: 13150, do: finished(pace.Outcome{Rejected: true}), wake: 13400},
 		},
 		"with nothing to disrupt and nothing pending there is no plan": {
 			{at: 0, do: drive(true)},
@@ -250,6 +255,26 @@ func TestPace(t *testing.T) {
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
 			{at: 2100, do: finished(pace.Outcome{Failed: true}), wake: 2350},
 			{at: 2350, do: nothing, plan: "sweep", opened: 1000},
+		},
+		"what a sweep that failed was to place is planned alone, and the sweep waits three times as long as it took": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 1990, do: wait(1), wake: 2040},
+			{at: 11990, do: nothing, plan: "sweep", opened: 1000},
+			{at: 12990, do: finished(pace.Outcome{Failed: true, Took: time.Second}), plan: "plan", opened: 1000},
+			{at: 13000, do: finished(pace.Outcome{}), wake: 15990},
+			{at: 15990, do: nothing, plan: "sweep", opened: 1000},
+		},
+		"pods that a plan has left are planned alone, too, when a sweep fails": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: wait(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 160, do: finished(pace.Outcome{}), wake: 1100},
+			{at: 1100, do: nothing, plan: "sweep", opened: 100},
+			{at: 1200, do: finished(pace.Outcome{Failed: true}), plan: "plan", opened: 100},
+			{at: 1300, do: finished(pace.Outcome{Failed: true}), wake: 1550},
+			{at: 1550, do: nothing, plan: "plan", opened: 100},
+			{at: 1560, do: finished(pace.Outcome{}), plan: "sweep", opened: 100},
 		},
 		"a rejection is planned again": {
 			{at: 0, do: drive(true)},
@@ -360,7 +385,7 @@ func TestWhoTakesOverPlansForPodsFirst(t *testing.T) {
 
 // What one leader did not answer is for the next one at once.
 func TestANewLeaderEndsThePause(t *testing.T) {
-	c, s := config(), pace.State{}.Drive(true, epoch()).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	c, s := config(), pace.State{}.Drive(true, epoch()).Observe(pace.Observation{NewPods: 1, Work: true, Waiting: true}, epoch())
 	now := epoch()
 	for range 8 {
 		for d := s.Next(c, now); !d.Plan; d = s.Next(c, now) {
@@ -372,9 +397,43 @@ func TestANewLeaderEndsThePause(t *testing.T) {
 	if d := s.Next(c, now); d.Plan || d.Wake.Sub(now) < time.Second {
 		t.Fatalf("after eight failures in a row %+v, want a pause", d)
 	}
-	s = s.Observe(pace.Observation{Work: true, WholeSince: now}, now)
+	s = s.Observe(pace.Observation{Work: true, Waiting: true, WholeSince: now}, now)
 	if d := s.Next(c, now); !d.Plan {
 		t.Errorf("with a new leader's inventory %+v, want a plan", d)
+	}
+}
+
+// Where plans for everything take longer than they may, pods that wait get nodes all the same, most of the time at once.
+func TestPodsArePlannedAloneWhileSweepsFail(t *testing.T) {
+	const timeout = time.Minute
+	c, now := config(), epoch()
+	pod := pace.Observation{NewPods: 1, Arrived: 1, Pods: 1, Work: true, Waiting: true}
+	s := pace.State{}.Drive(true, now)
+	var sweeping time.Duration
+	var last string
+	plans := map[string]int{}
+	for end := now.Add(time.Hour); now.Before(end); {
+		if d := s.Next(c, now); !d.Plan { // a pod each five seconds
+			if now = now.Add(5 * time.Second); !d.Wake.IsZero() && d.Wake.Before(now) {
+				now = d.Wake
+				continue
+			}
+			s = s.Observe(pod, now)
+			continue
+		} else if s = s.Started(d); d.Everything {
+			if last == "sweep" {
+				t.Fatalf("at %s a second sweep, and no plan for pods since the first one failed", now.Sub(epoch()))
+			}
+			last, sweeping, now = "sweep", sweeping+timeout, now.Add(timeout)
+			s = s.Observe(pod, now).Finished(c, pace.Outcome{Failed: true, Took: timeout}, now)
+		} else {
+			last = "pods"
+			s = s.Observe(pace.Observation{Work: true}, now).Finished(c, pace.Outcome{}, now)
+		}
+		plans[last]++
+	}
+	if sweeping > time.Hour*3/10 || plans["sweep"] < 10 || plans["pods"] < 100 {
+		t.Errorf("in an hour %d sweeps, which took %s, and %d plans for pods", plans["sweep"], sweeping, plans["pods"])
 	}
 }
 
