@@ -135,6 +135,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 		DrainRebalanced:       cfg.Disruption.RebalanceRecommendations == settingDrain,
+		Seen:                  r.svc.HoldReadiness(),
 	})
 }
 

@@ -94,11 +94,13 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 	srv := server.New(hub, w.header, policy, w.cfg.Queues.Readers)
 	watcherpb.RegisterWatcherServiceServer(w.svc, srv)
 
+	ready, seen := w.svc.HoldReadiness(), make(chan struct{})
 	in := loop.Config{
 		Planner:  session.New(session.Config{Planner: plannerpb.NewPlannerServiceClient(planner), Header: w.header}),
 		Actuator: actuators, Pace: w.cfg.pace(), Policy: policy,
 		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
+		Seen:         func() { ready(); close(seen) },
 		Publish:      hub.Publish, Relayed: srv.SetPlan,
 		PlannerAddress: w.cfg.Planner.Target, ActuatorAddresses: w.cfg.Actuator.Addresses,
 		Log: w.svc.Log, Tracer: w.svc.Tracer, Now: time.Now, Measure: w.measure,
@@ -106,7 +108,15 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 	batches, updates := make(chan snapshot.Batch), make(chan inventory.Update)
 	return []boot.Task{
 		{Name: "kubernetes", Run: func(ctx context.Context) error { return source.Run(ctx, batches) }},
-		{Name: "inventory", Run: func(ctx context.Context) error { return actuators.Run(ctx, updates) }},
+		{Name: "inventory", Run: func(ctx context.Context) error {
+			// The first one that comes to the leader drives: who can't see the cluster would keep those that can from it.
+			select {
+			case <-seen:
+				return actuators.Run(ctx, updates)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}},
 		{Name: "loop", Run: func(ctx context.Context) error {
 			defer planner.Close() //nolint:errcheck // nothing is left to be sent
 			return loop.New(in).Run(ctx, loop.Inputs{Cluster: batches, Inventory: updates})

@@ -6,18 +6,22 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
@@ -75,6 +79,7 @@ type neighbours struct {
 	plannerpb.UnimplementedPlannerServiceServer
 	actuatorpb.UnimplementedActuatorServiceServer
 	plans  chan *plannerpb.Plan
+	drives atomic.Int32
 	policy chan *clusterpb.Policy // of the first question
 }
 
@@ -110,6 +115,7 @@ func (n *neighbours) Session(s plannerpb.PlannerService_SessionServer) error {
 }
 
 func (n *neighbours) Drive(_ *actuatorpb.DriveRequest, s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
+	n.drives.Add(1)
 	whole := &clusterpb.SnapshotPart{Snapshot: &clusterpb.Snapshot{InventoryRevision: 1}, Last: true}
 	part := &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Whole{Whole: whole}}
 	if err := s.Send(&actuatorpb.DriveResponse{Driver: true, Inventory: part}); err != nil {
@@ -127,7 +133,9 @@ func (n *neighbours) Apply(_ context.Context, r *actuatorpb.ApplyRequest) (*actu
 	return &actuatorpb.ApplyResponse{InventoryRevision: 1}, nil
 }
 
-func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
+// serve starts neighbours, which end with the test, and says where.
+func serve(t *testing.T) (*neighbours, string) {
+	t.Helper()
 	n := &neighbours{plans: make(chan *plannerpb.Plan, 1), policy: make(chan *clusterpb.Policy, 1)}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,22 +145,79 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	plannerpb.RegisterPlannerServiceServer(srv, n)
 	actuatorpb.RegisterActuatorServiceServer(srv, n)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
-	defer srv.Stop()
+	t.Cleanup(srv.Stop)
+	return n, lis.Addr().String()
+}
 
+// custom are the kinds that users order nodes with; there are no objects of them.
+func custom() *dynamicfake.FakeDynamicClient {
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
+		karpenterv1alpha1.NodeOverlayGVR(): "NodeOverlayList", autoscalingv1beta1.CapacityBufferGVR(): "CapacityBufferList",
+	})
+}
+
+// A watcher that drives and can't see the cluster would make no plans, and keep one that can from making them.
+func TestAWatcherThatHasNotReadTheClusterIsNotReadyAndDoesNotDrive(t *testing.T) {
+	n, address := serve(t)
+	var allowed atomic.Bool
+	objects := custom()
+	objects.PrependReactor("list", "nodepools", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return !allowed.Load(), nil, apierrors.NewForbidden(karpenterv1.NodePoolGVR().GroupResource(), "", errors.New("no role for it"))
+	})
+	bound := make(chan net.Addr, 1)
+	cfg := watcher.Config{
+		Cluster: "demo", Client: kubeclienttest.Reader{Clientset: fake.NewClientset()}, Dynamic: objects,
+		Actuator: watcher.ActuatorConfig{Addresses: []string{address}},
+	}
+	cfg.Planner.Target = address
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.OnListen = func(a net.Addr) { bound <- a }
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- watcher.Run(ctx, cfg) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	}()
+	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // the test is over
+	health := func(service string) string {
+		r, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{Service: service}, grpc.WaitForReady(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.GetStatus().String()
+	}
+	time.Sleep(500 * time.Millisecond)
+	if live, ready := health(""), health("readiness"); live != "SERVING" || ready != "NOT_SERVING" || n.drives.Load() > 0 {
+		t.Errorf("it is alive: %s, ready: %s, and asked %d times to drive", live, ready, n.drives.Load())
+	}
+	allowed.Store(true)
+	for end := time.Now().Add(20 * time.Second); health("readiness") != "SERVING" || n.drives.Load() != 1; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it has read the cluster and is %s, and asked %d times to drive", health("readiness"), n.drives.Load())
+		}
+	}
+}
+
+func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
+	n, address := serve(t)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop"}, Status: corev1.PodStatus{
 		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}},
 	}}
 	bound := make(chan net.Addr, 1)
 	cfg := watcher.Config{
-		Cluster: "demo", Client: kubeclienttest.Reader{Clientset: fake.NewClientset(pod)},
-		Dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-			karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
-			karpenterv1alpha1.NodeOverlayGVR(): "NodeOverlayList", autoscalingv1beta1.CapacityBufferGVR(): "CapacityBufferList",
-		}),
-		Actuator: watcher.ActuatorConfig{Addresses: []string{lis.Addr().String()}},
+		Cluster: "demo", Client: kubeclienttest.Reader{Clientset: fake.NewClientset(pod)}, Dynamic: custom(),
+		Actuator: watcher.ActuatorConfig{Addresses: []string{address}},
 	}
 	cfg.Policy.MaxPodsOfWorkloadPerNode = new(int32(7))
-	cfg.Planner.Target = lis.Addr().String()
+	cfg.Planner.Target = address
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	cfg.OnListen = func(a net.Addr) { bound <- a }
 	ctx, stop := context.WithCancel(t.Context())

@@ -333,6 +333,10 @@ func (p *pod) ready() harness.Check {
 			}
 		}
 	}
+	request := &healthv1.HealthCheckRequest{}
+	if service := probe.GRPC.Service; service != nil {
+		request.Service = *service
+	}
 	return func(ctx context.Context) (string, bool) {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
@@ -341,7 +345,7 @@ func (p *pod) ready() harness.Check {
 			return err.Error(), false
 		}
 		defer conn.Close() //nolint:errcheck // it was only asked
-		resp, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{})
+		resp, err := healthv1.NewHealthClient(conn).Check(ctx, request)
 		return fmt.Sprint(resp.GetStatus(), err), resp.GetStatus() == healthv1.HealthCheckResponse_SERVING
 	}
 }

@@ -68,6 +68,8 @@ type Config struct {
 	InitializationTimeout time.Duration
 	// DrainRebalanced lets nodes be drained whose instances EC2 recommends to replace.
 	DrainRebalanced bool
+	// Seen, if set, is called each time this candidate has seen the cluster and begins to campaign.
+	Seen func()
 	// passedOver, which tests set, is told what would have come of each claim that a pass did not look at.
 	passedOver func(c *model.Claim, would lifecycle.Result, wake time.Time)
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.

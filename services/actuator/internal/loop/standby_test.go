@@ -2,12 +2,14 @@ package loop
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -50,6 +52,60 @@ func (s farAWS) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 func (s farAWS) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
 	s.wait(ctx)
 	return s.Market.SpotPrices(ctx)
+}
+
+// blind is a cluster whose caches don't fill, as where a right or a definition is missing, until it is told to see.
+type blind struct {
+	cluster.Cluster
+	sees *atomic.Bool
+}
+
+func (b blind) Observe() (cluster.State, error) {
+	if !b.sees.Load() {
+		return cluster.State{}, cluster.ErrNotReady
+	}
+	return b.Cluster.Observe()
+}
+
+func TestOnlyACandidateThatSeesTheClusterLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var sees atomic.Bool
+		var seen atomic.Int32
+		r.cfg = func(c *Config) { c.Kube, c.Seen = blind{c.Kube, &sees}, func() { seen.Add(1) } }
+		r.start()
+		first, stopFirst := r.loop, r.stop
+		defer stopFirst()
+		time.Sleep(time.Minute)
+		r.cfg = nil
+		r.start() // a second process, which sees all
+		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
+		if _, _, leads := first.Shown(); leads || seen.Load() > 0 {
+			t.Errorf("the first candidate leads: %v, and has seen the cluster %d times", leads, seen.Load())
+		}
+		sees.Store(true)
+		time.Sleep(time.Second)
+		if _, _, leads := first.Shown(); leads || seen.Load() != 1 {
+			t.Errorf("it leads: %v, and has seen the cluster %d times, want it to have seen it and to stand by", leads, seen.Load())
+		}
+		r.stop()
+		r.loop, r.stop = first, stopFirst
+		r.accepted(model.Plan{ID: "p2", NodeClaims: []model.NodeClaim{nodeClaim("c2", "m5.large")}})
+		sees.Store(false) // who has seen the cluster leads on by what was seen last
+		time.Sleep(time.Minute)
+		r.accepted(model.Plan{ID: "p3", NodeClaims: []model.NodeClaim{nodeClaim("c3", "m5.large")}})
+	})
+}
+
+func TestACandidateThatSeesNothingCanBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.Kube = blind{c.Kube, &atomic.Bool{}} }
+		r.start()
+		time.Sleep(time.Minute)
+		r.stop() // wants no error
+	})
 }
 
 // A candidate that has stood by knows what AWS sells and runs: it takes plans as soon as it leads, and what the leader before had

@@ -116,17 +116,28 @@ func newTerm(c Config, h *hub) *term {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// standBy campaigns, and keeps up meanwhile with what a leader has to know of AWS before it takes plans.
-func (t *term) standBy(ctx context.Context) (won store.Term, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		won, err = t.cfg.Election.Campaign(ctx, t.cfg.Name)
-	}()
-	standby.Parts{
+// standBy campaigns once it sees the cluster, and keeps up meanwhile with what a leader has to know of AWS before it takes plans.
+func (t *term) standBy(ctx context.Context) (store.Term, error) {
+	var won store.Term
+	var failed error
+	campaign := func() <-chan struct{} {
+		if t.cfg.Seen != nil {
+			t.cfg.Seen()
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			won, failed = t.cfg.Election.Campaign(ctx, t.cfg.Name)
+		}()
+		return done
+	}
+	err := standby.Parts{
 		Store: t.cfg.Store, Agenda: t.agenda, Jobs: t.jobs, Cluster: t.cluster, Instances: t.instances, Market: t.market, Classes: t.classes,
-	}.KeepUp(ctx, done)
-	return won, err
+	}.KeepUp(ctx, campaign)
+	if err != nil {
+		return store.Term{}, err
+	}
+	return won, failed
 }
 
 // run leads until ctx ends, the term is lost or a write fails.

@@ -15,8 +15,11 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// lookEvery is how often the cluster is looked at, and what is due asked for.
-const lookEvery = 5 * time.Second
+const (
+	// lookEvery is how often the cluster is looked at, and what is due asked for; lookFirst until the cluster was seen.
+	lookEvery = 5 * time.Second
+	lookFirst = 250 * time.Millisecond
+)
 
 // Parts are what is kept up. They belong to the goroutine that calls KeepUp, and afterwards to the leader.
 type Parts struct {
@@ -29,15 +32,26 @@ type Parts struct {
 	Classes   *market.Classes
 }
 
-// KeepUp returns once elected is closed. What it has begun to ask AWS for goes on.
-func (p Parts) KeepUp(ctx context.Context, elected <-chan struct{}) {
+// KeepUp calls campaign once the cluster was seen, and returns once the channel that it gets is closed. A candidate that can't see the
+// cluster, as one without a right, would do nothing as the leader, and keep those that can from leading. Only where ctx ends before
+// that is there an error. What was begun to be asked of AWS goes on.
+func (p Parts) KeepUp(ctx context.Context, campaign func() (elected <-chan struct{})) error {
+	var elected <-chan struct{}
+	ended, every := ctx.Done(), lookFirst
 	for {
 		p.look(ctx)
-		for next := time.NewTimer(lookEvery); next != nil; {
+		if elected == nil && p.Cluster.Known {
+			elected, every = campaign(), lookEvery
+			ended = nil // the campaign ends with ctx, too
+		}
+		for next := time.NewTimer(every); next != nil; {
 			select {
 			case <-elected:
 				next.Stop()
-				return
+				return nil
+			case <-ended:
+				next.Stop()
+				return ctx.Err()
 			case f := <-p.Jobs.Results():
 				f()
 			case <-next.C:

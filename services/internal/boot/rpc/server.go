@@ -30,6 +30,10 @@ const (
 	maxHeaderBytes   = 64 << 10
 )
 
+// Readiness is the service of which health says whether this one is of use. The others serve as soon as it listens: a probe of theirs
+// tells whether the process lives, and must not have it started again because something else is not there.
+const Readiness = "readiness"
+
 var errDraining = errors.New("server is shutting down")
 
 // Server is a gRPC server with the manners of this package. Register services on
@@ -37,7 +41,8 @@ var errDraining = errors.New("server is shutting down")
 type Server struct {
 	*grpc.Server
 	// Health may be told more than what Serve says: every registered service
-	// serves from Serve on, none from the stop signal on.
+	// serves from Serve on, none from the stop signal on. So does Readiness,
+	// unless it is held.
 	Health *health.Server
 	// Metrics, if set before Serve, answers /metrics on health_listen.
 	Metrics http.Handler
@@ -45,6 +50,7 @@ type Server struct {
 	cfg    ServerConfig
 	secure bool
 	log    *slog.Logger
+	held   bool // Readiness
 	// draining is done once the server stops; it ends the streams, which have no
 	// end of their own. It is the server's life, not a call's.
 	draining context.Context //nolint:containedctx // see above
@@ -111,6 +117,14 @@ func otelOptions(t telemetry.Tracing) []otelgrpc.Option {
 	}
 }
 
+// HoldReadiness keeps Readiness from serving until release is called, which may
+// be done at any time, and again. Call it before Serve.
+func (s *Server) HoldReadiness() (release func()) {
+	s.held = true
+	s.Health.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
+	return func() { s.Health.SetServingStatus(Readiness, healthv1.HealthCheckResponse_SERVING) }
+}
+
 // Listen opens the configured address.
 func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 	addr := s.cfg.Listen
@@ -144,6 +158,9 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	}
 	defer stopHealth()
 	s.Health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	if !s.held {
+		s.Health.SetServingStatus(Readiness, healthv1.HealthCheckResponse_SERVING)
+	}
 	for name := range s.GetServiceInfo() {
 		s.Health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}

@@ -33,7 +33,7 @@ func TestServerAnswersHealthAndReflection(t *testing.T) {
 	var f fixture
 	f.start(t)
 	conn := f.dial(t, rpc.ClientConfig{})
-	for _, service := range []string{"", "test.v1.Test"} {
+	for _, service := range []string{"", "test.v1.Test", rpc.Readiness} {
 		got, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{Service: service}, grpc.WaitForReady(true))
 		if err != nil || got.GetStatus() != healthv1.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q = %v, %v", service, got.GetStatus(), err)

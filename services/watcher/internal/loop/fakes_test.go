@@ -273,7 +273,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Policy:      policy(),
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
-		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan, _ []*actuatorpb.Verdict) { w.relayed = append(w.relayed, p) },
+		Seen: func() {}, Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan, _ []*actuatorpb.Verdict) { w.relayed = append(w.relayed, p) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
 		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now, Measure: measured,
 	})

@@ -43,6 +43,8 @@ type Config struct {
 	Policy *clusterpb.Policy
 	// PlanTimeout and ApplyTimeout bound one plan and one relay.
 	PlanTimeout, ApplyTimeout time.Duration
+	// Seen is called once the cluster was read as a whole.
+	Seen func()
 	// Publish is called with each new snapshot, and Relayed each plan that was relayed with what the actuator answered.
 	// Neither may block.
 	Publish func(snapshot.Snapshot)
@@ -107,7 +109,10 @@ func (l *Loop) Run(ctx context.Context, in Inputs) error {
 			}
 			return ctx.Err()
 		case b := <-in.Cluster:
-			l.readWhole = l.readWhole || len(b.Whole) > 0
+			if len(b.Whole) > 0 && !l.readWhole {
+				l.readWhole = true
+				l.cfg.Seen()
+			}
 			l.fold(ctx, b, time.Time{})
 		case u := <-in.Inventory:
 			l.hear(ctx, u)
