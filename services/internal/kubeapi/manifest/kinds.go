@@ -20,7 +20,7 @@ import (
 func used() map[schema.GroupVersion][]string {
 	gv := func(group string) schema.GroupVersion { return schema.GroupVersion{Group: group, Version: "v1"} }
 	return map[schema.GroupVersion][]string{
-		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "Service"},
+		gv(""):                     {"LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "Service"},
 		gv("apps"):                 {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
 		gv("batch"):                {"CronJob", "Job"},
 		gv("node.k8s.io"):          {"RuntimeClass"},

@@ -87,6 +87,8 @@ func fromManifests(files []File, o Options) (Input, error) {
 		return Input{Warnings: warnings}, err
 	}
 	objects, notes := convert.Once(objects)
+	objects, ranged := convert.Ranged(objects)
+	notes = append(notes, ranged...)
 	assumed, more := convert.Missing(objects)
 	objects = append(objects, assumed...)
 	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.LeftOut(objects))}
