@@ -7,6 +7,7 @@ package manifests
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -165,27 +166,32 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 	return out, nil
 }
 
+// workloads are the pods of all objects. A StatefulSet waits for a name of its pods as long as another pod has it: such a pod
+// is not made. Pods of others get names that are free.
 func (c *Cluster) workloads(now time.Time) (Workload, error) {
 	var out Workload
-	names := map[string]bool{}
-	for _, key := range c.order {
-		o := c.objects[key]
-		switch o.(type) {
-		case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job:
-		default:
-			continue
-		}
-		w, err := PodsOf(o, now)
-		if err != nil {
-			return Workload{}, err
-		}
-		for _, p := range w.Pods {
-			if names[objectID(p)] {
-				return Workload{}, fmt.Errorf("%s: a pod %s is there already", key, objectID(p))
+	taken := map[string]bool{}
+	isTaken := func(p *corev1.Pod) bool { return taken[objectID(p)] }
+	for _, turn := range []naming{given, fixed, free} {
+		for _, key := range c.order {
+			if namingOf(c.objects[key]) != turn {
+				continue
 			}
-			names[objectID(p)] = true
+			w, err := PodsOf(c.objects[key], now)
+			if err != nil {
+				return Workload{}, err
+			}
+			if turn == fixed {
+				w.Pods = slices.DeleteFunc(w.Pods, isTaken)
+			}
+			if turn == free {
+				w.rename(isTaken)
+			}
+			for _, p := range w.Pods {
+				taken[objectID(p)] = true
+			}
+			out.Pods, out.Claims = append(out.Pods, w.Pods...), append(out.Claims, w.Claims...)
 		}
-		out.Pods, out.Claims = append(out.Pods, w.Pods...), append(out.Claims, w.Claims...)
 	}
 	return out, nil
 }

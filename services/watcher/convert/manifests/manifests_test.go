@@ -2,6 +2,7 @@ package manifests_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,41 @@ func TestClusterOfManifests(t *testing.T) {
 	}
 	if pools := s.GetNodePools(); len(pools) != 2 || pools[0].GetNotReady().GetMessage() != "spec.weight: 0 is out of range" || pools[1].GetNotReady() != nil || pools[1].GetHash() == "" {
 		t.Errorf("pools %v", pools)
+	}
+}
+
+// TestWorkloadsOfOneNameHavePodsOfTheirOwn: of several kinds that have the same name each has its pods.
+func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
+	var c manifests.Cluster
+	for _, o := range []runtime.Object{
+		&batchv1.Job{ObjectMeta: meta("web"), Spec: batchv1.JobSpec{Template: template()}},
+		&appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template()}},
+		&appsv1.StatefulSet{ObjectMeta: meta("web"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), Template: template()}},
+		&appsv1.Deployment{ObjectMeta: meta("api"), Spec: appsv1.DeploymentSpec{Template: template()}},
+		&corev1.Pod{ObjectMeta: meta("web-1"), Spec: template().Spec},
+		&corev1.Pod{ObjectMeta: meta("web-job-0"), Spec: template().Spec},
+	} {
+		if err := c.Add(o, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := c.Events(start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		if p, ok := e.Object().Payload.(*clusterpb.Pod); ok {
+			got = append(got, strings.TrimSpace(p.GetId()+" "+e.Object().Class.Payload.(*clusterpb.PodClass).GetOwnerKind()))
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"shop/api-0 Deployment", "shop/web-0 StatefulSet", "shop/web-1", "shop/web-2 StatefulSet", "shop/web-deployment-0 Deployment",
+		"shop/web-deployment-1 Deployment", "shop/web-job-0", "shop/web-job-2-0 Job",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 }
 

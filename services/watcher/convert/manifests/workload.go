@@ -2,6 +2,8 @@ package manifests
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -69,6 +71,43 @@ func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Tim
 		out.Pods = append(out.Pods, manifestPod(p, now))
 	}
 	return out, nil
+}
+
+// naming is who says what an object's pods are called.
+type naming int
+
+const (
+	noPods naming = iota
+	given         // the object is a pod, and has its name
+	fixed         // the pods' numbers: a StatefulSet's claims hang on them
+	free          // chance: their controller makes up a name for each
+)
+
+func namingOf(o runtime.Object) naming {
+	switch o.(type) {
+	case *corev1.Pod:
+		return given
+	case *appsv1.StatefulSet:
+		return fixed
+	case *appsv1.Deployment, *appsv1.ReplicaSet, *batchv1.Job:
+		return free
+	default:
+		return noPods
+	}
+}
+
+// rename puts the owner's kind into the pods' names, and a number from the second try on, where one of them is taken: a
+// Deployment and a Job may have the same name.
+func (w *Workload) rename(isTaken func(*corev1.Pod) bool) {
+	for try := 1; slices.ContainsFunc(w.Pods, isTaken); try++ {
+		for i, p := range w.Pods {
+			owner := metav1.GetControllerOf(p)
+			p.Name = fmt.Sprintf("%s-%s-%d", owner.Name, strings.ToLower(owner.Kind), i)
+			if try > 1 {
+				p.Name = fmt.Sprintf("%s-%s-%d-%d", owner.Name, strings.ToLower(owner.Kind), try, i)
+			}
+		}
+	}
 }
 
 // addClaims gives each pod a claim of its own for each template, as the StatefulSet controller does.
