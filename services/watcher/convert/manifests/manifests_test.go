@@ -2,6 +2,7 @@ package manifests_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,75 @@ func TestPodsOf(t *testing.T) {
 				if n := len(class.GetRequests()); n != 3 || class.GetRequests()[0].GetValue() != 250 || class.GetRequests()[1].GetValue() != 1<<30 {
 					t.Errorf("%s requests %v, want 250m cpu and its memory limit", out.GetId(), class.GetRequests())
 				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("pods (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPodsAreAsTheirControllersMakeThem: numbers, labels and volumes.
+func TestPodsAreAsTheirControllersMakeThem(t *testing.T) {
+	job := func(spec batchv1.JobSpec, succeeded int32) *batchv1.Job {
+		j := &batchv1.Job{ObjectMeta: meta("job"), Spec: spec, Status: batchv1.JobStatus{Succeeded: succeeded}}
+		j.UID = "u1"
+		return j
+	}
+	own := template()
+	own.Spec.Volumes = []corev1.Volume{{Name: "data"}, {Name: "tmp"}}
+	const ofJob = " app=web batch.kubernetes.io/controller-uid=u1"
+	for name, tc := range map[string]struct {
+		workload runtime.Object
+		want     []string // names, labels, and volumes with their claims
+	}{
+		"a StatefulSet that begins with 5": {
+			&appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{
+				Replicas: new(int32(2)), Ordinals: &appsv1.StatefulSetOrdinals{Start: 5}, Template: own,
+				VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+			}},
+			[]string{
+				"db-5 app=web apps.kubernetes.io/pod-index=5 statefulset.kubernetes.io/pod-name=db-5 data:data-db-5 tmp:",
+				"db-6 app=web apps.kubernetes.io/pod-index=6 statefulset.kubernetes.io/pod-name=db-6 data:data-db-6 tmp:",
+			},
+		},
+		"an indexed Job": {
+			job(batchv1.JobSpec{Completions: new(int32(1)), CompletionMode: new(batchv1.IndexedCompletion), Template: template()}, 0),
+			[]string{"job-0" + ofJob + " batch.kubernetes.io/job-completion-index=0 batch.kubernetes.io/job-name=job controller-uid=u1 job-name=job"},
+		},
+		"a Job with one of ten to go": {
+			job(batchv1.JobSpec{Completions: new(int32(10)), Parallelism: new(int32(8)), Template: template()}, 9),
+			[]string{"job-0" + ofJob + " batch.kubernetes.io/job-name=job controller-uid=u1 job-name=job"},
+		},
+		"a Job that has done more than it had to": {
+			job(batchv1.JobSpec{Completions: new(int32(1)), Template: template()}, 2), nil,
+		},
+		"a Job whose pods share their work, and one has seen its end": {
+			job(batchv1.JobSpec{Parallelism: new(int32(3)), Template: template()}, 1), nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := manifests.PodsOf(tc.workload, start())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range w.Pods {
+				text := p.Name
+				for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
+					if key != appsv1.ControllerRevisionHashLabelKey {
+						text += " " + key + "=" + p.Labels[key]
+					}
+				}
+				slices.SortFunc(p.Spec.Volumes, func(a, b corev1.Volume) int { return strings.Compare(a.Name, b.Name) })
+				for _, v := range p.Spec.Volumes {
+					claim := ""
+					if v.PersistentVolumeClaim != nil {
+						claim = v.PersistentVolumeClaim.ClaimName
+					}
+					text += " " + v.Name + ":" + claim
+				}
+				got = append(got, text)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package manifests
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,16 +42,17 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 		by := convert.Owner{Kind: "StatefulSet", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.ControllerRevisionHashLabelKey}
 		out, err := replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 		if err == nil {
+			out.number(w)
 			out.addClaims(w.Spec.VolumeClaimTemplates)
 		}
 		return out, err
 	case *batchv1.Job:
 		by := convert.Owner{Kind: "Job", Namespace: w.Namespace, Name: w.Name}
-		n := w.Spec.Parallelism
-		if c := w.Spec.Completions; c != nil && (n == nil || *c < *n) && (n != nil || *c < 1) {
-			n = c
+		out, err := replicas(by, atOnce(w), w.Spec.Template, now)
+		if err == nil {
+			out.label(w)
 		}
-		return replicas(by, n, w.Spec.Template, now)
+		return out, err
 	default:
 		return Workload{}, fmt.Errorf("%T makes no pods: want a Pod, Deployment, ReplicaSet, StatefulSet or Job", w)
 	}
@@ -71,6 +73,65 @@ func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Tim
 		out.Pods = append(out.Pods, manifestPod(p, now))
 	}
 	return out, nil
+}
+
+// atOnce is how many pods a Job has from now on, as its controller counts: where no number of completions is set, one that
+// has succeeded says that no more are needed.
+func atOnce(j *batchv1.Job) *int32 {
+	most, all := j.Spec.Parallelism, j.Spec.Completions
+	switch {
+	case all == nil && most == nil:
+		return new(max(1-j.Status.Succeeded, 0))
+	case all == nil && j.Status.Succeeded > 0:
+		return new(int32)
+	case all == nil:
+		return most
+	}
+	left := max(*all-j.Status.Succeeded, min(*all, 0)) // a number that is wrong stays so
+	if most == nil {
+		return new(min(left, 1))
+	}
+	return new(min(left, *most))
+}
+
+// number gives a StatefulSet's pods their ordinals, which need not begin with 0, and the labels that say them.
+func (w *Workload) number(s *appsv1.StatefulSet) {
+	first := 0
+	if o := s.Spec.Ordinals; o != nil {
+		first = int(o.Start)
+	}
+	for i, p := range w.Pods {
+		p.Name = fmt.Sprintf("%s-%d", s.Name, first+i)
+		setLabel(p, appsv1.StatefulSetPodNameLabel, p.Name)
+		setLabel(p, appsv1.PodIndexLabel, strconv.Itoa(first+i))
+	}
+}
+
+// label sets what the API server puts into a Job's template, and the index of each of its pods. Which indexes of one that
+// has run for a while are done, a plan does not depend on.
+func (w *Workload) label(j *batchv1.Job) {
+	for i, p := range w.Pods {
+		setLabel(p, batchv1.JobNameLabel, j.Name)
+		setLabel(p, legacyJobName, j.Name)
+		if j.UID != "" {
+			setLabel(p, batchv1.ControllerUidLabel, string(j.UID))
+			setLabel(p, legacyControllerUID, string(j.UID))
+		}
+		if mode := j.Spec.CompletionMode; mode != nil && *mode == batchv1.IndexedCompletion {
+			setLabel(p, batchv1.JobCompletionIndexAnnotation, strconv.Itoa(i))
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, batchv1.JobCompletionIndexAnnotation, strconv.Itoa(i))
+		}
+	}
+}
+
+// The labels of a Job's pods from before they had a domain; they are set still.
+const (
+	legacyJobName       = "job-name"
+	legacyControllerUID = "controller-uid"
+)
+
+func setLabel(p *corev1.Pod, key, value string) {
+	metav1.SetMetaDataLabel(&p.ObjectMeta, key, value)
 }
 
 // naming is who says what an object's pods are called.
@@ -110,13 +171,15 @@ func (w *Workload) rename(isTaken func(*corev1.Pod) bool) {
 	}
 }
 
-// addClaims gives each pod a claim of its own for each template, as the StatefulSet controller does.
+// addClaims gives each pod a claim of its own for each template, in the place of a volume of that name, as the StatefulSet
+// controller does.
 func (w *Workload) addClaims(templates []corev1.PersistentVolumeClaim) {
 	for _, p := range w.Pods {
 		for _, t := range templates {
 			c := t.DeepCopy()
 			c.Name, c.Namespace = t.Name+"-"+p.Name, p.Namespace
 			w.Claims = append(w.Claims, c)
+			p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == t.Name })
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
 			}})
