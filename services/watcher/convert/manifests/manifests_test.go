@@ -261,6 +261,17 @@ func TestClusterOfManifests(t *testing.T) {
 	}
 }
 
+// TestAPodThatNoSchedulerHasSeenWaits, as what an API server answers to a dry run.
+func TestAPodThatNoSchedulerHasSeenWaits(t *testing.T) {
+	w, err := manifests.PodsOf(&corev1.Pod{ObjectMeta: meta("one"), Status: corev1.PodStatus{Phase: corev1.PodPending}}, start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := convertPod(t, w.Pods[0]); got.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE {
+		t.Errorf("%s", got.GetPhase())
+	}
+}
+
 // TestWorkloadsOfOneNameHavePodsOfTheirOwn: of several kinds that have the same name each has its pods.
 func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
 	var c manifests.Cluster

@@ -200,7 +200,7 @@ func manifestPod(p *corev1.Pod, now time.Time) *corev1.Pod {
 		}
 		return p
 	}
-	if len(p.Status.Conditions) == 0 && p.Status.Phase == "" {
+	if len(p.Status.Conditions) == 0 && (p.Status.Phase == "" || p.Status.Phase == corev1.PodPending) {
 		p.Status.Phase = corev1.PodPending
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
