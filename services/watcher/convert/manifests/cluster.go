@@ -19,7 +19,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
@@ -282,22 +281,6 @@ func all[T runtime.Object](c *Cluster) []T {
 		}
 	}
 	return out
-}
-
-// counted is a budget of a manifest, which no controller has looked at, with the number of pods that it is about: a budget
-// that never allows anything is reported before it blocks.
-func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodDisruptionBudget {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil || b.Status.ObservedGeneration != 0 || b.Status.ExpectedPods != 0 {
-		return b
-	}
-	b = b.DeepCopy()
-	for _, p := range pods {
-		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
-			b.Status.ExpectedPods++
-		}
-	}
-	return b
 }
 
 // created is a buffer of a manifest, which is made when it is read.

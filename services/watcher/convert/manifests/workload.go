@@ -187,7 +187,8 @@ func (w *Workload) addClaims(templates []corev1.PersistentVolumeClaim) {
 	}
 }
 
-// manifestPod is a pod that no scheduler has seen: unschedulable, unless it is bound or its status says what it is.
+// manifestPod is a pod that no scheduler has seen: unschedulable, unless its status says what it is, or it is bound. Then it
+// is ready.
 func manifestPod(p *corev1.Pod, now time.Time) *corev1.Pod {
 	p = p.DeepCopy()
 	convert.SetPodDefaults(&p.Spec)
@@ -195,8 +196,9 @@ func manifestPod(p *corev1.Pod, now time.Time) *corev1.Pod {
 		p.CreationTimestamp = metav1.NewTime(now)
 	}
 	if p.Spec.NodeName != "" {
-		if p.Status.Phase == "" {
+		if p.Status.Phase == "" && len(p.Status.Conditions) == 0 {
 			p.Status.Phase = corev1.PodRunning
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}
 		return p
 	}
