@@ -1,6 +1,9 @@
 package convert
 
 import (
+	"slices"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,31 +14,24 @@ import (
 
 // Once makes objects that stand for the same pods stand for them once. In what was read of a cluster a Deployment, its
 // ReplicaSets and their pods may stand beside each other: the pods count, else the Deployment. A CronJob becomes the Job
-// of one run, and a Job that has ended, or is suspended, has no pods. Notes say what was left out or assumed, a line each.
+// of one run, and what has no pods to come is left out. Notes say what was left out or assumed, a line each.
 func Once(objects []runtime.Object) (out []runtime.Object, notes []string) {
 	there := map[string]bool{}
-	pods := map[string][]*corev1.Pod{} // with a controller, by namespace
 	for _, o := range objects {
 		there[TitleOf(o)] = true
-		if p, ok := o.(*corev1.Pod); ok && metav1.GetControllerOf(p) != nil {
-			pods[namespaceOf(p)] = append(pods[namespaceOf(p)], p)
-		}
 	}
+	pods := podsByMaker(objects)
 	var replaced []string
 	for _, o := range objects {
-		if c, ok := o.(*batchv1.CronJob); ok {
-			job, note := oneRun(c, there)
-			notes = append(notes, note)
-			if job == nil {
-				continue
-			}
-			o = job
+		why := over(o)
+		if c, ok := o.(*batchv1.CronJob); ok && why == "" {
+			notes = append(notes, TitleOf(c)+": planned for as one run of it, as if that were due now")
+			o = oneRun(c, there)
+			why = over(o)
 		}
-		if j, ok := o.(*batchv1.Job); ok {
-			if why := over(j); why != "" {
-				notes = append(notes, TitleOf(o)+": skipped: "+why)
-				continue
-			}
+		if why != "" {
+			notes = append(notes, TitleOf(o)+": skipped: "+why)
+			continue
 		}
 		if r := replicasOf(o); r != nil && (madeByOther(o, there) || hasPods(o, pods)) {
 			if *r == nil || **r != 0 {
@@ -56,29 +52,43 @@ func countedOnce(workloads []string) []string {
 	return []string{few(workloads) + ": its pods, or what makes them, are among the files too, and count once: as they are there"}
 }
 
-// oneRun is the Job that a CronJob makes when its time has come; nil where none is planned for. note says which.
-func oneRun(c *batchv1.CronJob, there map[string]bool) (job *batchv1.Job, note string) {
-	if c.Spec.Suspend != nil && *c.Spec.Suspend {
-		return nil, TitleOf(c) + ": skipped: it is suspended"
-	}
-	job = &batchv1.Job{ObjectMeta: *c.Spec.JobTemplate.ObjectMeta.DeepCopy(), Spec: *c.Spec.JobTemplate.Spec.DeepCopy()}
+// oneRun is the Job that a CronJob makes when its time has come.
+func oneRun(c *batchv1.CronJob, there map[string]bool) *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: *c.Spec.JobTemplate.ObjectMeta.DeepCopy(), Spec: *c.Spec.JobTemplate.Spec.DeepCopy()}
 	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	job.Name, job.Namespace = c.Name, c.Namespace
 	if there[TitleOf(job)] {
 		job.Name += "-run"
 	}
-	return job, TitleOf(c) + ": planned for as one run of it, as if that were due now"
+	return job
 }
 
-// over says why a Job has no pods to come; "" where it has.
-func over(j *batchv1.Job) string {
-	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return "it is suspended"
-	}
-	for _, c := range j.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return "it has ended"
+// over says why an object makes no pods any more, or not yet; "" where it does, or is none that makes pods.
+func over(o runtime.Object) string {
+	switch o := o.(type) {
+	case *batchv1.CronJob:
+		if o.Spec.Suspend != nil && *o.Spec.Suspend {
+			return "it is suspended"
 		}
+	case *batchv1.Job:
+		if by := o.Spec.ManagedBy; by != nil && *by != batchv1.JobControllerName {
+			return "its pods are made by " + *by + ", not by Kubernetes"
+		}
+		if o.Spec.Suspend != nil && *o.Spec.Suspend {
+			return "it is suspended"
+		}
+		for _, c := range o.Status.Conditions {
+			if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+				return "it has ended"
+			}
+		}
+	default:
+		if replicasOf(o) == nil {
+			return ""
+		}
+	}
+	if m, ok := o.(metav1.Object); ok && m.GetDeletionTimestamp() != nil {
+		return "it is being deleted"
 	}
 	return ""
 }
@@ -106,40 +116,64 @@ func madeByOther(o runtime.Object, there map[string]bool) bool {
 		return false
 	}
 	by := metav1.GetControllerOf(m)
-	if by == nil {
-		return false
-	}
-	namespace := m.GetNamespace()
+	return by != nil && there[makerOf(m, by)]
+}
+
+// makerOf is the Title of an object's controller, as TitleOf has it.
+func makerOf(o metav1.Object, by *metav1.OwnerReference) string {
+	namespace := o.GetNamespace()
 	if namespace == metav1.NamespaceDefault {
 		namespace = ""
 	}
-	return there[Title(by.Kind, namespace, by.Name)]
+	return Title(by.Kind, namespace, by.Name)
 }
 
-// hasPods says that pods of the workload are among the objects.
-func hasPods(o runtime.Object, pods map[string][]*corev1.Pod) bool {
-	var s *metav1.LabelSelector
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		s = o.Spec.Selector
-	case *appsv1.ReplicaSet:
-		s = o.Spec.Selector
-	case *appsv1.StatefulSet:
-		s = o.Spec.Selector
-	case *batchv1.Job:
-		s = o.Spec.Selector
-	}
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	m, ok := o.(metav1.Object)
-	if err != nil || !ok || selector.Empty() {
-		return false
-	}
-	for _, p := range pods[namespaceOf(m)] {
-		if selector.Matches(labels.Set(p.Labels)) {
-			return true
+// podsByMaker are the pods that have not ended, by the Titles of what makes them: their controller, and of a ReplicaSet what made
+// that. Where the ReplicaSet is not among the objects, its name says so: that of a Deployment, and a hash.
+func podsByMaker(objects []runtime.Object) map[string][]*corev1.Pod {
+	sets := map[string]*appsv1.ReplicaSet{}
+	for _, o := range objects {
+		if s, ok := o.(*appsv1.ReplicaSet); ok {
+			sets[TitleOf(s)] = s
 		}
 	}
-	return false
+	pods := map[string][]*corev1.Pod{}
+	for _, o := range objects {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		by := metav1.GetControllerOf(p)
+		if by == nil {
+			continue
+		}
+		title := makerOf(p, by)
+		pods[title] = append(pods[title], p)
+		if by.Kind != "ReplicaSet" {
+			continue
+		}
+		if set := sets[title]; set != nil {
+			by = metav1.GetControllerOf(set)
+		} else if at := strings.LastIndexByte(by.Name, '-'); at > 0 {
+			by = &metav1.OwnerReference{Kind: "Deployment", Name: by.Name[:at]}
+		}
+		if by != nil {
+			pods[makerOf(p, by)] = append(pods[makerOf(p, by)], p)
+		}
+	}
+	return pods
+}
+
+// hasPods says that pods of the workload are among the objects. A Deployment may be guessed from a name, so that its selector
+// has to agree.
+func hasPods(o runtime.Object, pods map[string][]*corev1.Pod) bool {
+	own := pods[TitleOf(o)]
+	d, ok := o.(*appsv1.Deployment)
+	if !ok {
+		return len(own) > 0
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	return err == nil && slices.ContainsFunc(own, func(p *corev1.Pod) bool { return selector.Matches(labels.Set(p.Labels)) })
 }
 
 func namespaceOf(o metav1.Object) string {

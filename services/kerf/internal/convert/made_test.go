@@ -17,9 +17,12 @@ const (
 	deployment = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}\n"
 	replicaSet = "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-1, namespace: default, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: u, controller: true}]}\n" +
 		"spec: {replicas: 3, selector: {matchLabels: {app: web, pod-template-hash: a}}}\n"
-	itsPod  = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1-a, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: u, controller: true}]}\n"
-	barePod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-2, labels: {app: web}}\n"
-	cronJob = "---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly, namespace: a}\nspec: {schedule: '0 1 * * *', jobTemplate: {spec: {parallelism: 2}}}\n"
+	itsPod    = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1-a, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: u, controller: true}]}\n"
+	job       = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
+	ended     = itsPod + "status: {phase: Failed}\n"
+	othersPod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: db-0, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u, controller: true}]}\n"
+	barePod   = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-2, labels: {app: web}}\n"
+	cronJob   = "---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly, namespace: a}\nspec: {schedule: '0 1 * * *', jobTemplate: {spec: {parallelism: 2}}}\n"
 )
 
 func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
@@ -35,11 +38,19 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 		"all three":                                  {deployment + replicaSet + itsPod, nil, "Deployment web, ReplicaSet web-1: its pods"},
 		"a Deployment and a pod of no controller":    {deployment + barePod, []string{"Deployment web"}, ""},
 		"a ReplicaSet whose Deployment is not there": {replicaSet, []string{"ReplicaSet web-1"}, ""},
+		"a Deployment and a pod of its ReplicaSet, which is not there, that has ended": {deployment + ended, []string{"Deployment web"}, ""},
+		"a Deployment and another's pod with its labels":                               {deployment + othersPod, []string{"Deployment web"}, ""},
+		"a Deployment and a pod of another's ReplicaSet, which is there": {
+			deployment + strings.Replace(replicaSet, "name: web,", "name: api,", 1) + itsPod, []string{"Deployment web"}, "ReplicaSet web-1: its pods",
+		},
+		"a Job and its pod":                  {job + "---\n" + strings.NewReplacer("ReplicaSet", "Job", "web-1", "a").Replace(itsPod), nil, "Job a: its pods"},
+		"a Job of another controller":        {job + "spec: {managedBy: kueue.x-k8s.io/multikueue}\n", nil, "Job a: skipped: its pods are made by kueue.x-k8s.io/multikueue"},
+		"a Deployment that is being deleted": {strings.Replace(deployment, "{name: web}", "{name: web, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), nil, "Deployment web: skipped: it is being deleted"},
 		"a CronJob":                          {cronJob, []string{"Job a/nightly"}, "CronJob a/nightly: planned for as one run of it"},
 		"a CronJob beside a Job of its name": {cronJob + "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: nightly, namespace: a}\n", []string{"Job a/nightly-run", "Job a/nightly"}, "one run"},
 		"a CronJob that is suspended":        {strings.Replace(cronJob, "{schedule", "{suspend: true, schedule", 1), nil, "CronJob a/nightly: skipped: it is suspended"},
-		"a Job that has ended":               {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: [{type: Complete, status: 'True'}]}\n", nil, "Job a: skipped: it has ended"},
-		"a Job that is suspended":            {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {suspend: true}\n", nil, "Job a: skipped: it is suspended"},
+		"a Job that has ended":               {job + "status: {conditions: [{type: Complete, status: 'True'}]}\n", nil, "Job a: skipped: it has ended"},
+		"a Job that is suspended":            {job + "spec: {suspend: true}\n", nil, "Job a: skipped: it is suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +68,7 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 				case *appsv1.ReplicaSet:
 					asks = o.Spec.Replicas == nil || *o.Spec.Replicas > 0
 				case *batchv1.Job:
-					asks = true
+					asks = o.Spec.Parallelism == nil || *o.Spec.Parallelism > 0
 				}
 				if asks {
 					got = append(got, convert.TitleOf(o))
