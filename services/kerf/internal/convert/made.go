@@ -21,7 +21,7 @@ func Once(objects []runtime.Object) (out []runtime.Object, notes []string) {
 		there[TitleOf(o)] = true
 	}
 	pods := podsByMaker(objects)
-	var replaced []string
+	var replaced, hooked []string
 	for _, o := range objects {
 		why := over(o)
 		if c, ok := o.(*batchv1.CronJob); ok && why == "" {
@@ -39,7 +39,13 @@ func Once(objects []runtime.Object) (out []runtime.Object, notes []string) {
 			}
 			*r = new(int32)
 		}
+		if hooks(o) != nil && podsIn(o) != nil {
+			hooked = append(hooked, TitleOf(o))
+		}
 		out = append(out, o)
+	}
+	if len(hooked) > 0 {
+		notes = append(notes, few(hooked)+": planned for beside the rest, as if Helm ran its hooks now")
 	}
 	return out, append(notes, countedOnce(replaced)...)
 }
@@ -63,8 +69,25 @@ func oneRun(c *batchv1.CronJob, there map[string]bool) *batchv1.Job {
 	return job
 }
 
-// over says why an object makes no pods any more, or not yet; "" where it does, or is none that makes pods.
+// hooks are the events at which Helm makes an object; nil for one that is there as long as its release.
+func hooks(o runtime.Object) []string {
+	m, ok := o.(metav1.Object)
+	if !ok || m.GetAnnotations()["helm.sh/hook"] == "" {
+		return nil
+	}
+	return strings.FieldsFunc(m.GetAnnotations()["helm.sh/hook"], func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// installs says that Helm makes a hook while a release comes up, and not for a test, or when it goes.
+func installs(hook string) bool {
+	return strings.HasSuffix(hook, "-install") || strings.HasSuffix(hook, "-upgrade")
+}
+
+// over says why an object is not there, or makes no pods any more, or not yet; "" for nothing.
 func over(o runtime.Object) string {
+	if at := hooks(o); at != nil && !slices.ContainsFunc(at, installs) {
+		return "Helm makes it only for " + strings.Join(at, " and ")
+	}
 	switch o := o.(type) {
 	case *batchv1.CronJob:
 		if o.Spec.Suspend != nil && *o.Spec.Suspend {

@@ -46,6 +46,8 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 		"a Job and its pod":                  {job + "---\n" + strings.NewReplacer("ReplicaSet", "Job", "web-1", "a").Replace(itsPod), nil, "Job a: its pods"},
 		"a Job of another controller":        {job + "spec: {managedBy: kueue.x-k8s.io/multikueue}\n", nil, "Job a: skipped: its pods are made by kueue.x-k8s.io/multikueue"},
 		"a Deployment that is being deleted": {strings.Replace(deployment, "{name: web}", "{name: web, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), nil, "Deployment web: skipped: it is being deleted"},
+		"a Job that Helm runs at the end":    {strings.Replace(job, "{name: a}", "{name: a, annotations: {helm.sh/hook: 'pre-delete, post-rollback'}}", 1), nil, "Job a: skipped: Helm makes it only for pre-delete and post-rollback"},
+		"a Job that Helm runs first":         {strings.Replace(job, "{name: a}", "{name: a, annotations: {helm.sh/hook: 'pre-install,test'}}", 1), []string{"Job a"}, "Job a: planned for beside the rest"},
 		"a CronJob":                          {cronJob, []string{"Job a/nightly"}, "CronJob a/nightly: planned for as one run of it"},
 		"a CronJob beside a Job of its name": {cronJob + "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: nightly, namespace: a}\n", []string{"Job a/nightly-run", "Job a/nightly"}, "one run"},
 		"a CronJob that is suspended":        {strings.Replace(cronJob, "{schedule", "{suspend: true, schedule", 1), nil, "CronJob a/nightly: skipped: it is suspended"},
