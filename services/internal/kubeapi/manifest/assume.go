@@ -1,7 +1,11 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -13,6 +17,8 @@ const Assumed = "assumed"
 
 // assume fills in what is missing where a plan does not depend on it, and says so.
 func (r *reader) assume() {
+	r.giveNames()
+	r.takeTemplates()
 	r.scale()
 	classes := map[string]bool{}
 	for _, e := range r.read {
@@ -41,6 +47,28 @@ func (r *reader) assume() {
 		r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", fmt.Sprintf(
 			"EC2NodeClass %s is not among the files; assumed: a plain one, of the newest AL2023 image, in all zones", ref.Name))
 		r.add(entry{place: e.place, name: awsv1.KindEC2NodeClass + " " + ref.Name, object: plainClass(ref.Name)})
+	}
+}
+
+// giveNames names the objects that have no name, each by its own: as the API server would by generateName, or else any that is free.
+func (r *reader) giveNames() {
+	for _, e := range r.read {
+		m, ok := e.object.(metav1.Object)
+		if !ok || m.GetName() != "" {
+			continue
+		}
+		base := strings.TrimRight(m.GetGenerateName(), "-.")
+		m.SetName(cmp.Or(base, "unnamed"))
+		id := idOf(e.object.GetObjectKind().GroupVersionKind(), m)
+		first := id.name
+		for i := 2; r.seen[id].object != nil; i++ {
+			id.name = fmt.Sprintf("%s-%d", first, i)
+		}
+		m.SetName(id.name)
+		r.seen[id] = e
+		if base == "" {
+			r.warn(e.place, e.name, "metadata.name", "is missing; assumed: "+id.name)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -21,6 +22,8 @@ const (
 	aProvisioner = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: a}\nspec:\n"
 	aTemplate    = "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: a}\nspec:\n  subnetSelector: {a: b}\n"
 	aDeployment  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}\n"
+	aRollout     = "---\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n"
+	scaledObject = "---\napiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web, annotations: %s}\nspec: {minReplicaCount: 2, scaleTargetRef: {name: web}}\n"
 	aScaler      = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 4, scaleTargetRef: {kind: Deployment, name: web}}\n"
 )
 
@@ -64,7 +67,7 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 		"a Rollout": {
 			strings.NewReplacer("apps/v1", "argoproj.io/v1alpha1", "Deployment", "Rollout", "{selector", "{replicas: 3, strategy: {canary: {}}, selector").Replace(aDeployment) +
 				"---\n" + strings.ReplaceAll(aScaler, "kind: Deployment", "kind: Rollout"),
-			[]string{"web=4"},
+			[]string{"web=4 of a=b"},
 			[]string{"Rollout web: planned for as a Deployment", "assumed: 4"},
 		},
 		"a ReplicationController": {
@@ -72,9 +75,40 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 			[]string{"web=2 of a=b"},
 			[]string{"ReplicationController web: planned for as a ReplicaSet of the same pods"},
 		},
+		"a Rollout of a Deployment that is not there": {
+			aRollout + "spec: {workloadRef: {kind: Deployment, name: web}}\n", nil,
+			[]string{"Rollout web: spec.workloadRef: skipped: Deployment web, whose pods it makes, is not among the files"},
+		},
 		"a Rollout of a Deployment": {
-			"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {workloadRef: {kind: Deployment, name: web}}\n", nil,
-			[]string{"spec.workloadRef: skipped: its pods are those of Deployment web"},
+			aDeployment + aRollout + "spec: {replicas: 5, workloadRef: {kind: Deployment, name: web}}\n", []string{"web", "web=5 of a=b"}, nil,
+		},
+		"a Rollout that scales its Deployment down": {
+			aRollout + "spec: {replicas: 5, workloadRef: {kind: Deployment, name: web, scaleDown: onsuccess}}\n---\n" + aDeployment,
+			[]string{"web=5 of a=b", "web=0"},
+			[]string{"Deployment web: spec.replicas: assumed: 0, to which Rollout web scales it down"},
+		},
+		"a Rollout beside a Deployment of its name": {
+			aDeployment + aRollout + "spec: {replicas: 2, selector: {matchLabels: {a: b}}}\n", []string{"web", "web=2 of a=b"}, nil,
+		},
+		"a ScaledJob beside a Job of its name": {
+			"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n---\napiVersion: keda.sh/v1alpha1\nkind: ScaledJob\nmetadata: {name: a}\n",
+			[]string{"Job a", "ScaledJob a"},
+			nil,
+		},
+		"an autoscaler that says its namespace": {aDeployment + "---\n" + strings.Replace(aScaler, "{name: web}\n", "{name: web, namespace: default}\n", 1), []string{"web=4"}, nil},
+		"an autoscaler of what is switched off": {strings.Replace(aDeployment, "{selector", "{replicas: 0, selector", 1) + "---\n" + aScaler, []string{"web=0"}, nil},
+		"an autoscaler's most": {
+			strings.Replace(aDeployment, "{selector", "{replicas: 20, selector", 1) + "---\n" + strings.Replace(aScaler, "{minR", "{maxReplicas: 5, minR", 1),
+			[]string{"web=5"},
+			[]string{"assumed: 5, the most that HorizontalPodAutoscaler web keeps"},
+		},
+		"a ScaledObject of what has none": {
+			strings.Replace(aDeployment, "{selector", "{replicas: 0, selector", 1) + fmt.Sprintf(scaledObject, "{}"), []string{"web=2"}, []string{"the least that ScaledObject web keeps"},
+		},
+		"a ScaledObject that is paused":             {aDeployment + fmt.Sprintf(scaledObject, `{autoscaling.keda.sh/paused: "true"}`), []string{"web"}, nil},
+		"a ScaledObject that is paused at a number": {aDeployment + fmt.Sprintf(scaledObject, `{autoscaling.keda.sh/paused-replicas: "0"}`), []string{"web=0"}, []string{"assumed: 0, at which ScaledObject web is paused"}},
+		"objects of one generated name": {
+			strings.Repeat("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {generateName: web-}\n", 3) + "---\n" + aDeployment, []string{"web-2", "web-3", "web-4", "web"}, nil,
 		},
 		"a generated name": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {generateName: web-}\n", []string{"web"}, nil},
 	} {
@@ -98,12 +132,17 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 						text += ":kubelet"
 					}
 					got = append(got, text)
+				case *batchv1.Job:
+					got = append(got, o.Kind+" "+o.Name)
 				case *appsv1.ReplicaSet:
 					got = append(got, fmt.Sprintf("%s=%d of %s", o.Name, *o.Spec.Replicas, metav1.FormatLabelSelector(o.Spec.Selector)))
 				case *appsv1.Deployment:
 					text := o.Name
 					if o.Spec.Replicas != nil {
 						text += "=" + strconv.Itoa(int(*o.Spec.Replicas))
+					}
+					if o.Kind == "Rollout" {
+						text += " of " + metav1.FormatLabelSelector(o.Spec.Selector)
 					}
 					got = append(got, text)
 				}

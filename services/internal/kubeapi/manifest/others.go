@@ -81,27 +81,6 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 	}
 }
 
-// scaler reads how many replicas an autoscaler keeps: a HorizontalPodAutoscaler 1, and KEDA's none, where they don't say.
-func (r *reader) scaler(doc document, h header) {
-	s := scaler{place: doc.place, name: h.title(), namespace: h.Metadata.Namespace}
-	if json.Unmarshal(doc.json, &s) != nil {
-		r.skip(doc.place, h)
-		return
-	}
-	switch {
-	case s.Spec.MinReplicas != nil:
-		s.least = *s.Spec.MinReplicas
-	case s.Spec.MinReplicaCount != nil:
-		s.least = *s.Spec.MinReplicaCount
-	case h.Kind == "HorizontalPodAutoscaler":
-		s.least = 1
-	}
-	if s.Spec.ScaleTargetRef.Kind == "" {
-		s.Spec.ScaleTargetRef.Kind = "Deployment"
-	}
-	r.scalers = append(r.scalers, s)
-}
-
 // scaledJob reads one of the Jobs that KEDA makes.
 func (r *reader) scaledJob(doc document, h header) {
 	var form struct {
@@ -115,7 +94,7 @@ func (r *reader) scaledJob(doc document, h header) {
 		return
 	}
 	j := &batchv1.Job{ObjectMeta: form.ObjectMeta, Spec: form.Spec.JobTargetRef}
-	j.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	j.SetGroupVersionKind(h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as one of its Jobs")
 	r.add(entry{place: doc.place, name: h.title(), object: j})
 }
@@ -126,27 +105,51 @@ func (r *reader) rollout(doc document, h header) {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
 			appsv1.DeploymentSpec `json:",inline"`
-			WorkloadRef           *struct {
-				Name string `json:"name"`
-			} `json:"workloadRef"`
-			Strategy any `json:"strategy"` // not a Deployment's
+			WorkloadRef           workloadRef `json:"workloadRef"`
+			Strategy              any         `json:"strategy"` // not a Deployment's
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(doc.json, &form); err != nil {
 		r.wrongValue(doc, h, &form, err)
 		return
 	}
-	if ref := form.Spec.WorkloadRef; ref != nil {
-		r.warn(doc.place, h.title(), "spec.workloadRef", "skipped: its pods are those of Deployment "+ref.Name+", which is planned for as it is written")
-		return
-	}
 	d := &appsv1.Deployment{ObjectMeta: form.ObjectMeta, Spec: form.Spec.DeploymentSpec}
-	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	d.SetGroupVersionKind(h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as a Deployment of the same pods")
 	for _, n := range legacy.Workload(d) {
 		r.warn(doc.place, h.title(), n.Field, n.Message)
 	}
-	r.add(entry{place: doc.place, name: h.title(), object: d})
+	r.add(entry{place: doc.place, name: h.title(), object: d, template: form.Spec.WorkloadRef})
+}
+
+// workloadRef names the Deployment whose pods a Rollout makes in its place; the zero value none.
+type workloadRef struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	ScaleDown string `json:"scaleDown"` // never, which is also "", onsuccess or progressively
+}
+
+// takeTemplates gives Rollouts the pods of the Deployments that they name. Those keep their own unless they are to be scaled down.
+func (r *reader) takeTemplates() {
+	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
+		own, ok := e.object.(*appsv1.Deployment)
+		if !ok || e.template.Name == "" {
+			return false
+		}
+		named := &metav1.ObjectMeta{Namespace: own.Namespace, Name: e.template.Name}
+		of := r.seen[idOf(appsv1.SchemeGroupVersion.WithKind("Deployment"), named)]
+		d, ok := of.object.(*appsv1.Deployment)
+		if !ok {
+			r.warn(e.place, e.name, "spec.workloadRef", "skipped: "+e.template.Kind+" "+e.template.Name+", whose pods it makes, is not among the files")
+			return true
+		}
+		own.Spec.Selector, own.Spec.Template = d.Spec.Selector, *d.Spec.Template.DeepCopy()
+		if down := e.template.ScaleDown; down != "" && down != "never" {
+			d.Spec.Replicas = new(int32)
+			r.warn(of.place, of.name, "spec.replicas", "assumed: 0, to which "+e.name+" scales it down")
+		}
+		return false
+	})
 }
 
 // controller reads a ReplicationController as the ReplicaSet that took its place.
@@ -156,7 +159,7 @@ func (r *reader) controller(doc document, h header) {
 		return
 	}
 	set := &appsv1.ReplicaSet{ObjectMeta: old.ObjectMeta, Spec: appsv1.ReplicaSetSpec{Replicas: old.Spec.Replicas}}
-	set.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	set.SetGroupVersionKind(h.kind())
 	if old.Spec.Template != nil {
 		set.Spec.Template = *old.Spec.Template
 	}
@@ -166,56 +169,6 @@ func (r *reader) controller(doc document, h header) {
 	}
 	r.warn(doc.place, h.title(), "", "planned for as a ReplicaSet of the same pods")
 	r.add(entry{place: doc.place, name: h.title(), object: set})
-}
-
-// scaler says how many replicas a workload has at least.
-type scaler struct {
-	place           Place
-	name, namespace string
-	least           int32
-	Spec            struct {
-		MinReplicas     *int32 `json:"minReplicas"`
-		MinReplicaCount *int32 `json:"minReplicaCount"`
-		ScaleTargetRef  struct {
-			Kind string `json:"kind"`
-			Name string `json:"name"`
-		} `json:"scaleTargetRef"`
-	} `json:"spec"`
-}
-
-// scale gives workloads the replicas that their autoscalers keep at least.
-func (r *reader) scale() {
-	for _, s := range r.scalers {
-		to := s.Spec.ScaleTargetRef
-		i := slices.IndexFunc(r.read, func(e entry) bool {
-			m, ok := e.object.(metav1.Object)
-			kind := strings.Fields(e.name)[0] // as it was written: a Rollout has become a Deployment
-			return ok && kind == to.Kind && m.GetName() == to.Name && m.GetNamespace() == s.namespace
-		})
-		if i < 0 {
-			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, is not among the files", to.Kind, to.Name))
-			continue
-		}
-		replicas := replicasOf(r.read[i].object)
-		if replicas == nil || s.least == 0 || (*replicas != nil && **replicas >= s.least) {
-			continue
-		}
-		*replicas = new(s.least)
-		r.warn(r.read[i].place, r.read[i].name, "spec.replicas", fmt.Sprintf("assumed: %d, the least that %s keeps", s.least, s.name))
-	}
-}
-
-func replicasOf(obj runtime.Object) **int32 {
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		return &o.Spec.Replicas
-	case *appsv1.StatefulSet:
-		return &o.Spec.Replicas
-	case *appsv1.ReplicaSet:
-		return &o.Spec.Replicas
-	default:
-		return nil
-	}
 }
 
 // skipped is how many objects of one kind a source holds that Kerf has no use for.

@@ -19,6 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
 )
 
 // Decode reads one source; see Read.
@@ -111,11 +112,16 @@ type identity struct {
 	namespace, name string
 }
 
+func idOf(kind schema.GroupVersionKind, o metav1.Object) identity {
+	return identity{kind.GroupKind(), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault), o.GetName()}
+}
+
 // entry is an object that was read.
 type entry struct {
-	place  Place
-	name   string // for messages
-	object runtime.Object
+	place    Place
+	name     string // for messages
+	object   runtime.Object
+	template workloadRef
 	// The kubelet settings that an old pool brought; isOldPool tells a pool without any.
 	kubelet   *runtime.RawExtension
 	isOldPool bool
@@ -189,6 +195,10 @@ func (r *reader) object(doc document, depth int) {
 	case takeIt:
 		r.known(doc, h)
 	}
+}
+
+func (h header) kind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(h.APIVersion, h.Kind)
 }
 
 func (h header) title() string {
@@ -357,38 +367,41 @@ func (r *reader) decode(doc document, h header, obj any) bool {
 
 // wrongValue reports values of the wrong type or form: each that can be told from the others, in the order of their fields.
 func (r *reader) wrongValue(doc document, h header, obj any, err error) {
-	wrong := culprits(doc.json, func(text []byte) error {
-		fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
-		_, err := kjson.UnmarshalStrict(text, fresh)
-		return err
-	})
+	var wrong []culprit.Culprit
+	if len(doc.json) <= maxSearched {
+		wrong = culprit.Find(doc.json, MaxErrors, func(text []byte) error {
+			fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
+			_, err := kjson.UnmarshalStrict(text, fresh)
+			return err
+		})
+	}
 	if len(wrong) == 0 {
-		wrong = []culprit{{err: err}}
+		wrong = []culprit.Culprit{{Err: err}}
 	}
 	for _, c := range wrong {
 		if r.full() {
 			return
 		}
 		place := doc.place
-		if c.path != "" {
-			place.Line = lineOf(doc, c.path)
+		if c.Path != "" {
+			place.Line = lineOf(doc, c.Path)
 		}
-		r.fail(place, h.title(), c.path, problemOf(doc, c)+renamed(h, c.path))
+		r.fail(place, h.title(), c.Path, problemOf(doc, c)+renamed(h, c.Path))
 	}
 }
 
 // problemOf says in a user's words what is wrong with a value.
-func problemOf(doc document, c culprit) string {
-	problem := strings.TrimPrefix(c.err.Error(), "json: ")
-	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](c.err); ok {
+func problemOf(doc document, c culprit.Culprit) string {
+	problem := strings.TrimPrefix(c.Err.Error(), "json: ")
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](c.Err); ok {
 		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
-		if text := written(doc, c.path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
+		if text := written(doc, c.Path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
 			problem += fmt.Sprintf(": YAML 1.1 takes %s for one; write %q", text, text)
 		}
 	}
-	if errors.Is(c.err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
+	if errors.Is(c.Err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
 		problem = "want a quantity such as 2, 500m or 4Gi"
-		if text, ok := c.value.(string); ok {
+		if text, ok := c.Value.(string); ok {
 			problem += fmt.Sprintf(", got %q", text)
 		}
 	}
@@ -420,10 +433,7 @@ func (r *reader) add(e entry) {
 		r.fail(e.place, e.name, "metadata", err.Error())
 		return
 	}
-	if r.options.Assume && accessor.GetName() == "" {
-		accessor.SetName(r.nameFor(e, accessor))
-	}
-	if accessor.GetName() == "" {
+	if accessor.GetName() == "" && !r.options.Assume {
 		r.fail(e.place, e.name, "metadata.name", "missing: give the object a name")
 		return
 	}
@@ -437,7 +447,11 @@ func (r *reader) add(e entry) {
 		e.name = kind.Kind + " " + accessor.GetName()
 		r.warn(e.place, e.name, "metadata.namespace", "ignored: objects of this kind are in no namespace")
 	}
-	id := identity{kind, cmp.Or(accessor.GetNamespace(), metav1.NamespaceDefault), accessor.GetName()}
+	id := idOf(e.object.GetObjectKind().GroupVersionKind(), accessor)
+	if id.name == "" { // it gets one when all that have one are read
+		r.read = append(r.read, e)
+		return
+	}
 	if first, again := r.seen[id]; again {
 		switch {
 		case reflect.DeepEqual(first.object, e.object):
@@ -453,23 +467,6 @@ func (r *reader) add(e entry) {
 	}
 	r.seen[id] = e
 	r.read = append(r.read, e)
-}
-
-// nameFor is a name for an object that has none: what the API server would make one of, or else any that is free.
-func (r *reader) nameFor(e entry, object metav1.Object) string {
-	if base := strings.TrimRight(object.GetGenerateName(), "-."); base != "" {
-		return base
-	}
-	kind := e.object.GetObjectKind().GroupVersionKind().GroupKind()
-	name := "unnamed"
-	for i := 2; ; i++ {
-		if _, taken := r.seen[identity{kind, cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), name}]; !taken {
-			break
-		}
-		name = fmt.Sprintf("unnamed-%d", i)
-	}
-	r.warn(e.place, e.name, "metadata.name", "is missing; assumed: "+name)
-	return name
 }
 
 func (r *reader) fail(place Place, object, field, problem string) {

@@ -178,7 +178,11 @@ func podsByMaker(objects []runtime.Object) map[string][]*corev1.Pod {
 		if set := sets[title]; set != nil {
 			by = metav1.GetControllerOf(set)
 		} else if at := strings.LastIndexByte(by.Name, '-'); at > 0 {
-			by = &metav1.OwnerReference{Kind: "Deployment", Name: by.Name[:at]}
+			kind := "Deployment"
+			if p.Labels[rolloutHash] != "" {
+				kind = "Rollout"
+			}
+			by = &metav1.OwnerReference{Kind: kind, Name: by.Name[:at]}
 		}
 		if by != nil {
 			pods[makerOf(p, by)] = append(pods[makerOf(p, by)], p)
@@ -186,6 +190,9 @@ func podsByMaker(objects []runtime.Object) map[string][]*corev1.Pod {
 	}
 	return pods
 }
+
+// rolloutHash is the label of the pods of Argo Rollouts.
+const rolloutHash = "rollouts-pod-template-hash"
 
 // hasPods says that pods of the workload are among the objects. A Deployment may be guessed from a name, so that its selector
 // has to agree.

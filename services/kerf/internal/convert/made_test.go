@@ -43,6 +43,9 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 		"a Deployment and a pod of another's ReplicaSet, which is there": {
 			deployment + strings.Replace(replicaSet, "name: web,", "name: api,", 1) + itsPod, []string{"Deployment web"}, "ReplicaSet web-1: its pods",
 		},
+		"a Rollout and its pod": {
+			strings.Replace(deployment, "apps/v1\nkind: Deployment", "argoproj.io/v1alpha1\nkind: Rollout", 1) + strings.Replace(itsPod, "labels: {", "labels: {rollouts-pod-template-hash: '1', ", 1), nil, "Rollout web: its pods",
+		},
 		"a Job and its pod":                  {job + "---\n" + strings.NewReplacer("ReplicaSet", "Job", "web-1", "a").Replace(itsPod), nil, "Job a: its pods"},
 		"a Job of another controller":        {job + "spec: {managedBy: kueue.x-k8s.io/multikueue}\n", nil, "Job a: skipped: its pods are made by kueue.x-k8s.io/multikueue"},
 		"a Deployment that is being deleted": {strings.Replace(deployment, "{name: web}", "{name: web, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), nil, "Deployment web: skipped: it is being deleted"},
@@ -56,7 +59,7 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			read, _, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
+			read, _, err := manifest.Options{Assume: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tt.text)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@
 package manifests
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,7 +55,8 @@ func (c *Cluster) Add(o runtime.Object, problem error) error {
 	if namespaced && m.GetNamespace() == "" {
 		m.SetNamespace(metav1.NamespaceDefault)
 	}
-	key := kind + " " + objectID(m)
+	// A workload of another controller, such as a Rollout, says its own kind, and may stand beside a Deployment of its name.
+	key := cmp.Or(o.GetObjectKind().GroupVersionKind().Kind, kind) + " " + objectID(m)
 	if _, ok := c.objects[key]; ok {
 		return fmt.Errorf("%s %s is there twice", kind, m.GetName())
 	}

@@ -280,6 +280,7 @@ func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
 		&appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template()}},
 		&appsv1.StatefulSet{ObjectMeta: meta("web"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), Template: template()}},
 		&appsv1.Deployment{ObjectMeta: meta("api"), Spec: appsv1.DeploymentSpec{Template: template()}},
+		&appsv1.Deployment{TypeMeta: metav1.TypeMeta{Kind: "Rollout"}, ObjectMeta: meta("api"), Spec: appsv1.DeploymentSpec{Template: template()}},
 		&corev1.Pod{ObjectMeta: meta("web-1"), Spec: template().Spec},
 		&corev1.Pod{ObjectMeta: meta("web-job-0"), Spec: template().Spec},
 	} {
@@ -299,7 +300,7 @@ func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"shop/api-0 Deployment", "shop/web-0 StatefulSet", "shop/web-1", "shop/web-2 StatefulSet", "shop/web-deployment-0 Deployment",
+		"shop/api-0 Deployment", "shop/api-rollout-0 Rollout", "shop/web-0 StatefulSet", "shop/web-1", "shop/web-2 StatefulSet", "shop/web-deployment-0 Deployment",
 		"shop/web-deployment-1 Deployment", "shop/web-job-0", "shop/web-job-2-0 Job",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

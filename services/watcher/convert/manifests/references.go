@@ -103,12 +103,12 @@ func (c *Cluster) devices(node string) []*clusterpb.NodeDevice {
 // is seldom among manifests.
 func (c *Cluster) OwnerSelector(kind, namespace, name string) *metav1.LabelSelector {
 	switch kind {
-	case "ReplicaSet":
+	case "ReplicaSet", "ReplicationController":
 		if rs := find[*appsv1.ReplicaSet](c, kind, namespace, name); rs != nil {
 			return rs.Spec.Selector
 		}
-	case "Deployment":
-		d := find[*appsv1.Deployment](c, "Deployment", namespace, name)
+	case "Deployment", "Rollout":
+		d := find[*appsv1.Deployment](c, kind, namespace, name)
 		if d == nil || d.Spec.Selector == nil {
 			return nil
 		}

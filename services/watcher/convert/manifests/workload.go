@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,17 +27,17 @@ type Workload struct {
 }
 
 // PodsOf makes the pods that a manifest without pods asks for: N pods "<name>-0" and on, unschedulable since `now`. A
-// pod's own manifest is taken as it is, and is unschedulable where it says nothing else. Kinds that make no pods, or make
-// them at other times, are an error.
+// pod's own manifest is taken as it is, and is unschedulable where it says nothing else. The pods of a Rollout, which is read
+// as a Deployment, belong to that. Kinds that make no pods, or make them at other times, are an error.
 func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 	switch w := w.(type) {
 	case *corev1.Pod:
 		return Workload{Pods: []*corev1.Pod{manifestPod(w, now)}}, nil
 	case *appsv1.Deployment:
-		by := convert.Owner{Kind: "Deployment", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.DefaultDeploymentUniqueLabelKey}
+		by := convert.Owner{Kind: cmp.Or(w.Kind, "Deployment"), Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.DefaultDeploymentUniqueLabelKey}
 		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.ReplicaSet:
-		by := convert.Owner{Kind: "ReplicaSet", Namespace: w.Namespace, Name: w.Name}
+		by := convert.Owner{Kind: cmp.Or(w.Kind, "ReplicaSet"), Namespace: w.Namespace, Name: w.Name}
 		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.StatefulSet:
 		by := convert.Owner{Kind: "StatefulSet", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.ControllerRevisionHashLabelKey}
