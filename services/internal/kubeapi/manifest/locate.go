@@ -78,6 +78,28 @@ func find(node *yaml.Node, path string) (line int, value *yaml.Node) {
 	return 0, nil
 }
 
+// repeats says that a document's text has a field twice in one place. Without a way to tell, it has.
+func repeats(doc document) bool {
+	root, ok := parse(doc)
+	return !ok || repeated(root)
+}
+
+func repeated(node *yaml.Node) bool {
+	seen := map[string]bool{}
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			if seen[child.Value] && child.Kind == yaml.ScalarNode && child.Tag != "!!merge" {
+				return true
+			}
+			seen[child.Value] = true
+		}
+		if repeated(child) {
+			return true
+		}
+	}
+	return false
+}
+
 // cutKey takes a key off the front of a path.
 func cutKey(path, key string) (string, bool) {
 	rest, found := strings.CutPrefix(path, key)

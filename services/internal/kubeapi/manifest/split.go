@@ -101,6 +101,9 @@ func splitYAML(name string, text []byte) ([]document, error) {
 			}
 			doc = mildly(doc, problem)
 		}
+		if string(doc.json) == "null" {
+			continue
+		}
 		docs = append(docs, doc)
 	}
 	return docs, nil
@@ -166,14 +169,18 @@ const notYAML = "not YAML: "
 
 var lineNumber = regexp.MustCompile(`line (\d+): ?`)
 
-// mildly reads a document again that is not strictly YAML, where that is for want of unique fields.
+// mildly reads a document again that is not strictly YAML, where that is for want of unique fields. A field may stand beside a
+// merge key (<<) whose fields have its name.
 func mildly(doc document, problem *Error) document {
 	asJSON, err := yaml.YAMLToJSON(doc.text)
 	if err != nil {
 		doc.err = problem
 		return doc
 	}
-	doc.json, doc.twice = asJSON, problem
+	doc.json = asJSON
+	if repeats(doc) {
+		doc.twice = problem
+	}
 	return doc
 }
 

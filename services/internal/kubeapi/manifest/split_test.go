@@ -1,0 +1,47 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+)
+
+// TestDocumentsThatSayNull are empty, as kubectl has them.
+func TestDocumentsThatSayNull(t *testing.T) {
+	t.Parallel()
+	objects, warnings, err := manifest.Decode(strings.NewReader("---\nnull\n---\n~\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), "f.yaml")
+	if err != nil || len(objects) != 1 || len(warnings) != 0 {
+		t.Errorf("%d objects, warnings %v, error %v", len(objects), warnings, err)
+	}
+}
+
+// TestMergeKeysRepeatNothing: a field that stands beside a merge key has its own value. What is there twice is told.
+func TestMergeKeysRepeatNothing(t *testing.T) {
+	t.Parallel()
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - &base {name: a, image: x, tty: true}\n  - {<<: *base, name: b"
+	for name, tt := range map[string]struct{ text, problem string }{
+		"a field that takes the place of another": {pod + "}\n", ""},
+		"a field that is there twice besides":     {pod + ", image: y, image: z}\n", "already set in map"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, warnings, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := objects[0].(*corev1.Pod).Spec.Containers[1]; c.Name != "b" || !c.TTY {
+				t.Errorf("merged to %v", c)
+			}
+			if (tt.problem == "") != (len(warnings) == 0) {
+				t.Errorf("warnings %v", warnings)
+			}
+			_, _, err = manifest.Options{Strict: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tt.text)})
+			if tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
+				t.Errorf("strictly: %v, want %q", err, tt.problem)
+			}
+		})
+	}
+}
