@@ -19,6 +19,9 @@ const assumedClass = "assumed"
 // defaultClass marks the storage class of claims that name none.
 const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
+// oldDefaultClass does so too, in classes from before that: it is read as the former.
+const oldDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"
+
 // Missing are objects that pods refer to and that users seldom have in files, because the cluster has them: storage
 // classes, volume claims, priority and runtime classes. Each is assumed to be plain, and a note says so.
 func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string) {
@@ -31,6 +34,9 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 		switch o := o.(type) {
 		case *storagev1.StorageClass:
 			classes = append(classes, o)
+			if o.Annotations[oldDefaultClass] == "true" {
+				metav1.SetMetaDataAnnotation(&o.ObjectMeta, defaultClass, "true")
+			}
 			m.defaultClass = m.defaultClass || isDefault(o)
 		case *corev1.PersistentVolumeClaim:
 			claims = append(claims, o)
