@@ -8,8 +8,10 @@
 package convert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -134,7 +137,11 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	}
 	var places Places
 	places.Classes(b.classes)
-	places.Snapshot(wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{}))
+	objects := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
+	if err := checkPods(objects); err != nil {
+		return Built{}, err
+	}
+	places.Snapshot(objects)
 	w, elsewhere := w.In(places)
 	if err := w.CheckZones(); err != nil {
 		return Built{}, err
@@ -156,6 +163,31 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	inv.warnings = append(inv.warnings, inv.unknownLimits(b.pools)...)
 	waiting, err := checkBuffers(s)
 	return Built{s, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err
+}
+
+// checkPods names the first object whose pods the planner would refuse: a class of pods has no name that users know.
+func checkPods(s *clusterpb.Snapshot) error {
+	if _, err := core.Part(&clusterpb.Snapshot{PodClasses: s.GetPodClasses()}); err == nil {
+		return nil
+	}
+	for _, p := range s.GetPods() {
+		i := slices.IndexFunc(s.GetPodClasses(), func(c *clusterpb.PodClass) bool { return c.GetId() == p.GetClassId() })
+		if i < 0 {
+			continue
+		}
+		class := s.GetPodClasses()[i]
+		_, err := core.Part(&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{class}})
+		bad, ok := errors.AsType[*core.Error](err)
+		if !ok {
+			continue
+		}
+		namespace, name, _ := strings.Cut(p.GetId(), "/")
+		if namespace == metav1.NamespaceDefault {
+			namespace = ""
+		}
+		return &ObjectError{Title(cmp.Or(class.GetOwnerKind(), "Pod"), namespace, cmp.Or(class.GetOwnerName(), name)), errors.New(bad.Problems[0].Text)}
+	}
+	return nil // the planner says what it is
 }
 
 // checkBuffers finds capacity buffers that ask for nothing: because what they refer to is not among the manifests, of which

@@ -285,6 +285,21 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}
 }
 
+// TestPodsThatThePlannerRefusesAreNamed by what makes them.
+func TestPodsThatThePlannerRefusesAreNamed(t *testing.T) {
+	t.Parallel()
+	spread := []corev1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: new(int32), WhenUnsatisfiable: corev1.DoNotSchedule}}
+	d := object[appsv1.Deployment](t, "inflate-5.yaml")
+	d.Spec.Template.Spec.TopologySpreadConstraints = spread
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "shop"}, Spec: corev1.PodSpec{TopologySpreadConstraints: spread}}
+	for want, o := range map[string]runtime.Object{"Deployment inflate": d, "Pod shop/one": pod} {
+		_, err := builder(t, pool(t), class(t), o).Snapshot(convert.World{Catalog: bundled(t)}, now())
+		if err == nil || err.Error() != want+": topology_spread[0].min_domains 0 is below 1" {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var b convert.Builder

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,14 +76,4 @@ func few(list []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// sorted are the names of a resource list, in order.
-func sorted(list corev1.ResourceList) []corev1.ResourceName {
-	var out []corev1.ResourceName
-	for name := range list {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }

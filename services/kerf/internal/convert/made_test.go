@@ -123,6 +123,15 @@ spec: {priorityClassName: system-node-critical, volumes: [{name: a, persistentVo
 	if len(notes) != len(want) {
 		t.Errorf("notes %q", notes)
 	}
+	old := "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: a, annotations: {storageclass.beta.kubernetes.io/is-default-class: 'true'}}\nvolumeBindingMode: WaitForFirstConsumer\n---\n" +
+		"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: b}\n"
+	known, _, err := manifest.Decode(strings.NewReader(old), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, notes := convert.Missing(known); len(notes) > 0 {
+		t.Errorf("beside a default class that says so by its old name: %q", notes)
+	}
 	again, notes := convert.Missing(slices.Concat(read, assumed))
 	if len(again) > 0 || len(notes) > 0 {
 		t.Errorf("what is there is assumed: %v", notes)
@@ -132,26 +141,47 @@ spec: {priorityClassName: system-node-critical, volumes: [{name: a, persistentVo
 // TestWhatTheAPIServerWouldRefuseIsSaid takes a pod's spec each, or the spec of a Deployment.
 func TestWhatTheAPIServerWouldRefuseIsSaid(t *testing.T) {
 	t.Parallel()
-	const c = "spec.containers[0].resources."
+	const c, spread = "spec.containers[0].resources.", "spec.topologySpreadConstraints[0]."
 	for name, tt := range map[string]struct{ kind, spec, want string }{
-		"nothing":                       {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {memory: 1Gi, nvidia.com/gpu: 1}}}]}", ""},
-		"no containers":                 {"Pod", "{}", "spec.containers: there is none; the API server refuses that"},
-		"more than the limit":           {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}", c + "requests.cpu: 2 is more than its limit, 1; the API server refuses that"},
-		"a device without a limit":      {"Pod", "{containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]}", c + "limits.nvidia.com/gpu: is missing: of devices the limit counts; the API server refuses that"},
-		"half a device":                 {"Pod", "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 500m}}}]}", c + "limits.nvidia.com/gpu: 500m is no whole number; the API server refuses that"},
-		"less than nothing":             {"Pod", "{containers: [{name: c, resources: {requests: {cpu: -1}}}]}", c + "requests.cpu: -1 is negative; the API server refuses that"},
-		"half a byte":                   {"Pod", "{containers: [{name: c, resources: {requests: {memory: 512m}}}]}", c + "requests.memory: 512m is in thousandths of a byte; did you mean 512Mi?"},
-		"millions of processors":        {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500M}}}]}", c + "requests.cpu: 500M is in millions; did you mean 500m?"},
-		"a spread of nothing":           {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 0, whenUnsatisfiable: ScheduleAnyway}]}", "spec.topologySpreadConstraints[0].maxSkew: 0 is less than 1; the API server refuses that"},
-		"a spread of another word":      {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedul}]}", `spec.topologySpreadConstraints[0].whenUnsatisfiable: "DoNotSchedul" is neither DoNotSchedule nor ScheduleAnyway; the API server refuses that`},
-		"a selector of other pods":      {"Deployment", "{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: does not select the labels of spec.template; the API server refuses that"},
-		"no selector":                   {"Deployment", "{template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: is missing; the API server refuses that"},
-		"a selector that is no such":    {"Deployment", "{selector: {matchExpressions: [{key: a, operator: Inn}]}, template: {spec: {containers: [{name: c}]}}}", `spec.selector: "Inn" is not a valid label selector operator; the API server refuses that`},
-		"a container before the others": {"Pod", "{containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: -1}}}]}", "spec.initContainers[0].resources.limits.cpu: -1 is negative; the API server refuses that"},
+		"nothing":                        {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {memory: 1Gi, nvidia.com/gpu: 1}}}]}", ""},
+		"no containers":                  {"Pod", "{}", "spec.containers: there is none; the API server refuses that"},
+		"more than the limit":            {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}", c + "requests.cpu: 2 is more than its limit, 1; the API server refuses that"},
+		"a device without a limit":       {"Pod", "{containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]}", c + "limits.nvidia.com/gpu: is missing: of devices the limit counts; the API server refuses that"},
+		"half a device":                  {"Pod", "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 500m}}}]}", c + "limits.nvidia.com/gpu: 500m is no whole number; the API server refuses that"},
+		"less than nothing":              {"Pod", "{containers: [{name: c, resources: {requests: {cpu: -1}}}]}", c + "requests.cpu: -1 is negative; the API server refuses that"},
+		"half a byte":                    {"Pod", "{containers: [{name: c, resources: {requests: {memory: 512m}}}]}", c + "requests.memory: 512m is in thousandths of a byte; did you mean 512Mi?"},
+		"millions of processors":         {"Pod", "{containers: [{name: c, resources: {requests: {cpu: 500M}}}]}", c + "requests.cpu: 500M is in millions; did you mean 500m?"},
+		"no resource at all":             {"Pod", "{containers: [{name: c, resources: {requests: {'': 1}}}]}", c + "requests.: has no resource's name; the API server refuses that"},
+		"two containers of one name":     {"Pod", "{containers: [{name: c}], initContainers: [{name: c}]}", "spec.initContainers[0].name: spec.containers[0] has the name c too; the API server refuses that"},
+		"ports that are none":            {"Pod", "{containers: [{name: c, ports: [{containerPort: 80, hostPort: -1}, {containerPort: 70000}]}]}", "spec.containers[0].ports[0].hostPort: -1 is no port; want 1 to 65535; the API server refuses that\nPod a: spec.containers[0].ports[1].containerPort: 70000 is no port; want 1 to 65535; the API server refuses that"},
+		"a spread over no domains":       {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, minDomains: 0}]}", spread + "minDomains: 0 is less than 1; the API server refuses that"},
+		"domains of what is preferred":   {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, minDomains: 2}]}", spread + "minDomains: needs whenUnsatisfiable: DoNotSchedule; the API server refuses that"},
+		"a spread twice":                 {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}, {topologyKey: z, maxSkew: 2, whenUnsatisfiable: DoNotSchedule}]}", "spec.topologySpreadConstraints[1].topologyKey: topologySpreadConstraints[0] has z with DoNotSchedule too; want one of both; the API server refuses that"},
+		"a label that is selected twice": {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: w}}, matchLabelKeys: [app]}]}", spread + "matchLabelKeys: app is in labelSelector too; leave it out in one of them; the API server refuses that"},
+		"keys without a selector":        {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app]}]}", spread + "matchLabelKeys: need a labelSelector; the API server refuses that"},
+		"a policy in lower case":         {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: honor}]}", spread + `nodeTaintsPolicy: "honor" is neither Honor nor Ignore; the API server refuses that`},
+		"a toleration of any value":      {"Pod", "{containers: [{name: c}], tolerations: [{key: a, operator: Exists, value: b}]}", "spec.tolerations[0].value: b has no place with operator Exists; leave it out, or write Equal; the API server refuses that"},
+		"a toleration of no key":         {"Pod", "{containers: [{name: c}], tolerations: [{value: b}]}", "spec.tolerations[0].key: is missing: only operator Exists needs none; the API server refuses that"},
+		"a toleration for a while":       {"Pod", "{containers: [{name: c}], tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 5}]}", "spec.tolerations[0].tolerationSeconds: need effect: NoExecute; the API server refuses that"},
+		"a weight of other pods":         {"Pod", "{containers: [{name: c}], affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 500}]}}}", "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: 500 is not between 1 and 100; the API server refuses that"},
+		"a weight of nodes":              {"Pod", "{containers: [{name: c}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0}]}}}", "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: 0 is not between 1 and 100; the API server refuses that"},
+		"a budget":                       {"PodDisruptionBudget", "{minAvailable: 100%, selector: {matchLabels: {app: w}}}", ""},
+		"a budget of both":               {"PodDisruptionBudget", "{minAvailable: 1, maxUnavailable: 1}", "spec.maxUnavailable: minAvailable is there too; want one of both; the API server refuses that"},
+		"a budget in quotes":             {"PodDisruptionBudget", "{maxUnavailable: '2'}", `spec.maxUnavailable: "2" is no number and no percentage; write a number without quotes, or one with %; the API server refuses that`},
+		"a budget of more than all":      {"PodDisruptionBudget", "{minAvailable: 150%}", "spec.minAvailable: 150% is not between 0% and 100%; the API server refuses that"},
+		"a budget of less than none":     {"PodDisruptionBudget", "{minAvailable: -1}", "spec.minAvailable: -1 is negative; the API server refuses that"},
+		"a budget of another policy":     {"PodDisruptionBudget", "{minAvailable: 1, unhealthyPodEvictionPolicy: alwaysallow}", `spec.unhealthyPodEvictionPolicy: "alwaysallow" is neither IfHealthyBudget nor AlwaysAllow; the API server refuses that`},
+		"a budget that selects in":       {"PodDisruptionBudget", "{minAvailable: 1, selector: {matchExpressions: [{key: a, operator: in, values: [b]}]}}", `spec.selector: "in" is not a valid label selector operator; the API server refuses that`},
+		"a spread of nothing":            {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 0, whenUnsatisfiable: ScheduleAnyway}]}", "spec.topologySpreadConstraints[0].maxSkew: 0 is less than 1; the API server refuses that"},
+		"a spread of another word":       {"Pod", "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedul}]}", `spec.topologySpreadConstraints[0].whenUnsatisfiable: "DoNotSchedul" is neither DoNotSchedule nor ScheduleAnyway; the API server refuses that`},
+		"a selector of other pods":       {"Deployment", "{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: does not select the labels of spec.template; the API server refuses that"},
+		"no selector":                    {"Deployment", "{template: {metadata: {labels: {a: c}}, spec: {containers: [{name: c}]}}}", "spec.selector: is missing; the API server refuses that"},
+		"a selector that is no such":     {"Deployment", "{selector: {matchExpressions: [{key: a, operator: Inn}]}, template: {spec: {containers: [{name: c}]}}}", `spec.selector: "Inn" is not a valid label selector operator; the API server refuses that`},
+		"a container before the others":  {"Pod", "{containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: -1}}}]}", "spec.initContainers[0].resources.limits.cpu: -1 is negative; the API server refuses that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			version := map[string]string{"Pod": "v1", "Deployment": "apps/v1"}[tt.kind]
+			version := map[string]string{"Pod": "v1", "Deployment": "apps/v1", "PodDisruptionBudget": "policy/v1"}[tt.kind]
 			read, _, err := manifest.Decode(strings.NewReader("apiVersion: "+version+"\nkind: "+tt.kind+"\nmetadata: {name: a}\nspec: "+tt.spec), "f.yaml")
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
 // unknownValues warns of values of pools' requirements, and of what pods ask of nodes, that nothing in the catalogue has:
@@ -63,8 +64,8 @@ func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
 	}
 	var out []string
 	for _, p := range pools {
-		for _, name := range sorted(p.Spec.Limits) {
-			if counted[string(name)] || device(name) || len(counted) == 1 {
+		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
+			if counted[string(name)] || refused.IsDevice(name) || len(counted) == 1 {
 				continue
 			}
 			question := near.Question(string(name), slices.Sorted(maps.Keys(counted)))

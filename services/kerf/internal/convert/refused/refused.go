@@ -1,0 +1,266 @@
+// Package refused says what the API server would not take of pods and of disruption budgets: a plan for it is a plan for
+// nothing.
+//
+// It knows the rules that change what is planned, not all that there are, and says with each what would be right. It must never
+// know a file, or what else there is beside an object. Start reading at Pod.
+package refused
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// ByServer ends what the API server would not take.
+const ByServer = "; the API server refuses that"
+
+// Pod is what is wrong with a pod's spec, a line each; at is the path of that. What is hardly meant is told too.
+func Pod(at string, spec *corev1.PodSpec) []string {
+	return slices.Concat(containers(at, spec), spread(at, spec), tolerations(at, spec), weights(at+".affinity", spec.Affinity))
+}
+
+func containers(at string, spec *corev1.PodSpec) (problems []string) {
+	if len(spec.Containers) == 0 {
+		problems = append(problems, at+".containers: there is none"+ByServer)
+	}
+	names := map[string]string{}
+	for _, part := range []struct {
+		field string
+		list  []corev1.Container
+	}{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}} {
+		for i, c := range part.list {
+			here := fmt.Sprintf("%s.%s[%d].", at, part.field, i)
+			if first := names[c.Name]; first != "" && c.Name != "" {
+				problems = append(problems, fmt.Sprintf("%sname: %s has the name %s too%s", here, first, c.Name, ByServer))
+			}
+			names[c.Name] = strings.TrimSuffix(here, ".")
+			for _, problem := range slices.Concat(resources(c.Resources), ports(c.Ports)) {
+				problems = append(problems, here+problem)
+			}
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+func ports(list []corev1.ContainerPort) (problems []string) {
+	const most = 65535
+	for i, p := range list {
+		for _, port := range []struct {
+			field string
+			n     int32
+		}{{"containerPort", p.ContainerPort}, {"hostPort", p.HostPort}} {
+			if port.n < 0 || port.n > most {
+				problems = append(problems, fmt.Sprintf("ports[%d].%s: %d is no port; want 1 to %d%s", i, port.field, port.n, most, ByServer))
+			}
+		}
+	}
+	return problems
+}
+
+func resources(r corev1.ResourceRequirements) (problems []string) {
+	for field, list := range map[string]corev1.ResourceList{"limits": r.Limits, "requests": r.Requests} {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if problem := amount(name, list[name]); problem != "" {
+				problems = append(problems, fmt.Sprintf("resources.%s.%s: %s", field, name, problem))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		request, limit := r.Requests[name], r.Limits[name]
+		_, limited := r.Limits[name]
+		switch {
+		case limited && request.Cmp(limit) > 0:
+			problems = append(problems, fmt.Sprintf("resources.requests.%s: %s is more than its limit, %s%s", name, request.String(), limit.String(), ByServer))
+		case !limited && IsDevice(name):
+			problems = append(problems, fmt.Sprintf("resources.limits.%s: is missing: of devices the limit counts%s", name, ByServer))
+		}
+	}
+	return problems
+}
+
+// IsDevice tells resources that nodes have by their plugins.
+func IsDevice(name corev1.ResourceName) bool {
+	return strings.Contains(string(name), "/") && !strings.HasPrefix(string(name), "kubernetes.io/")
+}
+
+// amount says what is wrong with how much is asked for; "" for nothing.
+func amount(name corev1.ResourceName, q resource.Quantity) string {
+	const thousandths, most = 1000, 10_000 // more processors than any machine has
+	text := q.String()
+	switch part := q.MilliValue()%thousandths != 0; {
+	case name == "":
+		return "has no resource's name" + ByServer
+	case q.Sign() < 0:
+		return text + " is negative" + ByServer
+	case part && IsDevice(name):
+		return text + " is no whole number" + ByServer
+	case (name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage) && strings.HasSuffix(text, "m"):
+		return fmt.Sprintf("%s is in thousandths of a byte; did you mean %sMi?", text, strings.TrimSuffix(text, "m"))
+	case name == corev1.ResourceCPU && q.Value() > most && strings.HasSuffix(text, "M"):
+		return fmt.Sprintf("%s is in millions; did you mean %sm?", text, strings.TrimSuffix(text, "M"))
+	default:
+		return ""
+	}
+}
+
+func spread(at string, spec *corev1.PodSpec) (problems []string) {
+	kinds := map[string]int{}
+	for i, c := range spec.TopologySpreadConstraints {
+		wrong := constraint(c)
+		kind := c.TopologyKey + " " + string(c.WhenUnsatisfiable)
+		if first, again := kinds[kind]; again {
+			wrong = append(wrong, fmt.Sprintf("topologyKey: topologySpreadConstraints[%d] has %s with %s too; want one of both", first, c.TopologyKey, c.WhenUnsatisfiable))
+		} else {
+			kinds[kind] = i
+		}
+		for _, problem := range wrong {
+			problems = append(problems, fmt.Sprintf("%s.topologySpreadConstraints[%d].%s%s", at, i, problem, ByServer))
+		}
+	}
+	return problems
+}
+
+// constraint is what is wrong with one, by itself.
+func constraint(c corev1.TopologySpreadConstraint) (problems []string) {
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, field+": "+fmt.Sprintf(format, args...))
+	}
+	policy := func(field string, p *corev1.NodeInclusionPolicy) {
+		if p == nil {
+			return
+		}
+		if problem := oneOf(*p, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore); problem != "" {
+			bad(field, "%s", problem)
+		}
+	}
+	if c.MaxSkew < 1 {
+		bad("maxSkew", "%d is less than 1", c.MaxSkew)
+	}
+	if n := c.MinDomains; n != nil && *n < 1 {
+		bad("minDomains", "%d is less than 1", *n)
+	}
+	if c.MinDomains != nil && c.WhenUnsatisfiable == corev1.ScheduleAnyway {
+		bad("minDomains", "needs whenUnsatisfiable: %s", corev1.DoNotSchedule)
+	}
+	if problem := oneOf(c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway); problem != "" {
+		bad("whenUnsatisfiable", "%s", problem)
+	}
+	policy("nodeAffinityPolicy", c.NodeAffinityPolicy)
+	policy("nodeTaintsPolicy", c.NodeTaintsPolicy)
+	if len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
+		bad("matchLabelKeys", "need a labelSelector")
+		return problems
+	}
+	for _, key := range c.MatchLabelKeys {
+		// What the API server itself adds for a key is an expression.
+		if _, both := c.LabelSelector.MatchLabels[key]; both {
+			bad("matchLabelKeys", "%s is in labelSelector too; leave it out in one of them", key)
+		}
+	}
+	return problems
+}
+
+// oneOf says that a value is none of two; "" for one that is.
+func oneOf[T ~string](v, a, b T) string {
+	if v == a || v == b {
+		return ""
+	}
+	return fmt.Sprintf("%q is neither %s nor %s", v, a, b)
+}
+
+func tolerations(at string, spec *corev1.PodSpec) (problems []string) {
+	for i, t := range spec.Tolerations {
+		here := fmt.Sprintf("%s.tolerations[%d].", at, i)
+		switch {
+		case t.Operator == corev1.TolerationOpExists && t.Value != "":
+			problems = append(problems, here+"value: "+t.Value+" has no place with operator Exists; leave it out, or write Equal"+ByServer)
+		case t.Operator != corev1.TolerationOpExists && t.Key == "":
+			problems = append(problems, here+"key: is missing: only operator Exists needs none"+ByServer)
+		case t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute:
+			problems = append(problems, here+"tolerationSeconds: need effect: NoExecute"+ByServer)
+		}
+	}
+	return problems
+}
+
+// weights are those of what is preferred.
+func weights(at string, a *corev1.Affinity) (problems []string) {
+	const most, field = 100, "preferredDuringSchedulingIgnoredDuringExecution"
+	check := func(kind string, i int, weight int32) {
+		if weight < 1 || weight > most {
+			problems = append(problems, fmt.Sprintf("%s.%s.%s[%d].weight: %d is not between 1 and %d%s", at, kind, field, i, weight, most, ByServer))
+		}
+	}
+	if a == nil {
+		return nil
+	}
+	if n := a.NodeAffinity; n != nil {
+		for i, t := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			check("nodeAffinity", i, t.Weight)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		for i, t := range p.PreferredDuringSchedulingIgnoredDuringExecution {
+			check("podAffinity", i, t.Weight)
+		}
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		for i, t := range p.PreferredDuringSchedulingIgnoredDuringExecution {
+			check("podAntiAffinity", i, t.Weight)
+		}
+	}
+	return problems
+}
+
+// Budget is what is wrong with a disruption budget, a line each.
+func Budget(b *policyv1.PodDisruptionBudget) (problems []string) {
+	spec := b.Spec
+	bad := func(field, problem string) {
+		if problem != "" {
+			problems = append(problems, "spec."+field+": "+problem+ByServer)
+		}
+	}
+	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
+		bad("maxUnavailable", "minAvailable is there too; want one of both")
+	}
+	bad("minAvailable", share(spec.MinAvailable))
+	bad("maxUnavailable", share(spec.MaxUnavailable))
+	if p := spec.UnhealthyPodEvictionPolicy; p != nil {
+		bad("unhealthyPodEvictionPolicy", oneOf(*p, policyv1.IfHealthyBudget, policyv1.AlwaysAllow))
+	}
+	if _, err := metav1.LabelSelectorAsSelector(spec.Selector); err != nil {
+		bad("selector", err.Error())
+	}
+	return problems
+}
+
+// share says what is wrong with a number of pods, or a share of them; "" for nothing.
+func share(v *intstr.IntOrString) string {
+	const all = 100
+	if v == nil {
+		return ""
+	}
+	if v.Type == intstr.Int && v.IntVal >= 0 {
+		return ""
+	}
+	if v.Type == intstr.Int {
+		return v.String() + " is negative"
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(v, all, true)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%q is no number and no percentage; write a number without quotes, or one with %%", v.StrVal)
+	case n < 0 || n > all:
+		return v.StrVal + " is not between 0% and 100%"
+	default:
+		return ""
+	}
+}
