@@ -98,6 +98,10 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 		if d.chance("it asks for a zone") {
 			c.NodeSelector = model.Labels{{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"}}
 		}
+		if len(s.Nodes) > 0 && d.chance("its volume lies on a node") {
+			on := model.Requirement{Key: "kubernetes.io/hostname", Operator: model.In, Values: []string{string(s.Nodes[0].Name)}}
+			c.Volumes = []model.VolumeTopology{{Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{on}}}}}
+		}
 		s.PodClasses, up.PodClasses = append(slices.Clone(s.PodClasses), c), append(up.PodClasses, c)
 	}
 	d.dropClass(s, out)

@@ -8,12 +8,15 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
 // Class is a pod class with its requests as a vector and its constraints compiled.
 type Class struct {
+	// PodClass has the volumes as they can be reached now; see rules.Disks.
 	*model.PodClass
+
 	Index int
 	// Requested is what each pod takes. Alone is what the first one takes on a node: volumes of Shared are attached once.
 	Requested, Alone Vector
@@ -56,8 +59,9 @@ func (p *Profile) Mentions(key string) bool {
 func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
 	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
+	cp.w.disks = rules.DisksOf(cp.w.Snapshot.PodClasses, cp.w.Snapshot.Nodes)
 	for i := range cp.w.Snapshot.PodClasses {
-		spec := &cp.w.Snapshot.PodClasses[i]
+		spec := cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i])
 		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {
 			return fmt.Errorf("pod class %s is there twice", spec.ID)
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
@@ -12,7 +13,8 @@ import (
 // of Compile on the changed snapshot, and views of it are to be made anew. ok is false where more changes with the nodes, or with an
 // error; then it may be called again. same says that of new nodes nothing else is known than before.
 func Rehost(w *World, pods []Pod) (same, ok bool, err error) {
-	if limits := volumes.New(w.Snapshot.Nodes); w.Devices != nil || !w.volumes.Equal(limits) {
+	limits, disks := volumes.New(w.Snapshot.Nodes), rules.DisksOf(w.Snapshot.PodClasses, w.Snapshot.Nodes)
+	if w.Devices != nil || !w.volumes.Equal(limits) || !maps.Equal(w.disks, disks) {
 		return false, false, nil
 	}
 	w.Pods, w.Unbound = pods, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
@@ -55,6 +56,8 @@ type World struct {
 	notices map[string]bool
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
+	// disks are the nodes that volumes lie on.
+	disks rules.Disks
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
 }

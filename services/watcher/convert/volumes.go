@@ -141,23 +141,16 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 	return bound(pv)
 }
 
-// bound reads a volume's own word on where it can be reached. A local volume's host name is left out: a node that
-// replaces another can never have it.
+// bound reads a volume's own word on where it can be reached. Of one on the disk of a node that is the node's name: whether the node
+// is still there is for the planner to say; see rules.Disks.
 func bound(pv *corev1.PersistentVolume) (reach, string) {
 	out := reach{driver: DriverOf(pv)}
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
 		out.terms = labelledZones(pv.Labels)
 		return out, ""
 	}
-	onHost := pv.Spec.Local != nil || pv.Spec.HostPath != nil
 	for i, t := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 		path := fmt.Sprintf("persistent volume %s: spec.nodeAffinity.required.nodeSelectorTerms[%d]", pv.Name, i)
-		if onHost {
-			t.MatchFields = nil
-			t.MatchExpressions = slices.DeleteFunc(slices.Clone(t.MatchExpressions), func(e corev1.NodeSelectorRequirement) bool {
-				return e.Key == corev1.LabelHostname
-			})
-		}
 		reqs, bad := reader.NodeTerm(t)
 		if bad != "" {
 			return reach{}, path + "." + bad

@@ -90,12 +90,14 @@ func TestVolumes(t *testing.T) {
 			}()},
 			volumes: topology("a"), attachments: attached,
 		},
-		"a local volume's host is left out": {
+		"a local volume is on its host": {
 			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{}},
 				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 					expr("kubernetes.io/hostname", corev1.NodeSelectorOpIn, "n"), expr(zone, corev1.NodeSelectorOpIn, "a"),
 				}})},
-			volumes: by("", "a"),
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Terms: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{req("kubernetes.io/hostname", opIn, "n"), req(zone, opIn, "a")}},
+			}}},
 		},
 		"a file system that everyone reaches": {
 			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}})},

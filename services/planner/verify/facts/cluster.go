@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // Cluster is the snapshot, indexed. A key that is in no map does not exist.
@@ -31,7 +32,7 @@ type Cluster struct {
 func newCluster(s *model.Snapshot) *Cluster {
 	c := &Cluster{
 		Snapshot:    s,
-		Classes:     index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID }),
+		Classes:     reachable(s),
 		Pods:        index(s.Pods, func(x *model.Pod) model.PodID { return x.ID }),
 		Nodes:       index(s.Nodes, func(x *model.Node) model.NodeName { return x.Name }),
 		Pools:       index(s.NodePools, func(x *model.NodePool) model.PoolName { return x.Name }),
@@ -56,6 +57,16 @@ func newCluster(s *model.Snapshot) *Cluster {
 	}
 	c.addClaims()
 	return c
+}
+
+// reachable indexes the classes, with their volumes as they can be reached now.
+func reachable(s *model.Snapshot) map[model.ClassID]*model.PodClass {
+	classes := index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID })
+	disks := rules.DisksOf(s.PodClasses, s.Nodes)
+	for id, class := range classes {
+		classes[id] = disks.Reachable(class)
+	}
+	return classes
 }
 
 func (c *Cluster) addClaims() {

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Disks are the nodes that volumes lie on, by hostname or by name: those of them that are there.
+type Disks map[model.Label]bool
+
+// DisksOf finds the nodes that volumes of some classes lie on.
+func DisksOf(classes []model.PodClass, nodes []model.Node) Disks {
+	named, there := Disks{}, Disks{}
+	for i := range classes {
+		for _, v := range classes[i].Volumes {
+			named.addNamed(v)
+		}
+	}
+	if len(named) == 0 {
+		return there
+	}
+	for i := range nodes {
+		for _, l := range nodes[i].Labels {
+			if named[l] {
+				there[l] = true
+			}
+		}
+	}
+	return there
+}
+
+func (d Disks) addNamed(v model.VolumeTopology) {
+	if v.Driver != "" {
+		return
+	}
+	for _, t := range v.Terms {
+		for _, l := range namesIn(t) {
+			d[l] = true
+		}
+	}
+}
+
+// Reachable is a class with its volumes as they can be reached now. One that no driver attaches lies on a node's disk, and is tied to
+// that node as long as it is there. Once the node is gone its data is lost, and no new node can have its name: then the volume does
+// not keep its pod from another node. A class of which nothing changes is returned itself.
+func (d Disks) Reachable(c *model.PodClass) *model.PodClass {
+	out := c
+	for i, v := range c.Volumes {
+		if v.Driver != "" || len(v.Terms) == 0 || !d.lost(v.Terms) {
+			continue
+		}
+		if out == c {
+			changed := *c
+			changed.Volumes = slices.Clone(c.Volumes)
+			out = &changed
+		}
+		out.Volumes[i].Terms = withoutNames(v.Terms)
+	}
+	return out
+}
+
+// lost says that each alternative is a node that is gone.
+func (d Disks) lost(terms []model.NodeAffinityTerm) bool {
+	return !slices.ContainsFunc(terms, func(t model.NodeAffinityTerm) bool {
+		names := namesIn(t)
+		return len(names) == 0 || slices.ContainsFunc(names, func(l model.Label) bool { return d[l] })
+	})
+}
+
+// namesIn are the nodes that a term names.
+func namesIn(t model.NodeAffinityTerm) []model.Label {
+	var out []model.Label
+	for _, r := range t.Requirements {
+		if !namesNodes(r) {
+			continue
+		}
+		for _, v := range r.Values {
+			out = append(out, model.Label{Key: r.Key, Value: v})
+		}
+	}
+	return out
+}
+
+func namesNodes(r model.Requirement) bool {
+	return (r.Key == labels.Hostname || r.Key == model.KeyNodeName) && r.Operator == model.In
+}
+
+// withoutNames are terms that name no nodes; none, which is everywhere, where one of them asks for nothing else.
+func withoutNames(terms []model.NodeAffinityTerm) []model.NodeAffinityTerm {
+	var out []model.NodeAffinityTerm
+	for _, t := range terms {
+		rest := slices.DeleteFunc(slices.Clone(t.Requirements), namesNodes)
+		if len(rest) == 0 {
+			return nil
+		}
+		out = append(out, model.NodeAffinityTerm{Requirements: rest})
+	}
+	return out
+}
