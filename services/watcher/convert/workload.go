@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -109,8 +112,8 @@ func TemplateHash(t corev1.PodTemplateSpec) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// SetPodDefaults applies the defaults that planning sees: a limit without a request is the request, and on the host's network
-// every port is a host port.
+// SetPodDefaults applies the defaults that planning sees: a limit without a request is the request, that of a pod as a whole
+// where none of its containers requests the resource, and on the host's network every port is a host port.
 func SetPodDefaults(spec *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
@@ -124,8 +127,20 @@ func SetPodDefaults(spec *corev1.PodSpec) {
 		}
 	}
 	if r := spec.Resources; r != nil {
-		r.Requests = limitsAsRequests(r.Requests, r.Limits)
+		r.Requests = limitsAsRequests(r.Requests, uncovered(spec))
 	}
+}
+
+// uncovered are the limits of a pod as a whole that no container has a request beside. Huge pages can't be overcommitted: their limit
+// is always one.
+func uncovered(spec *corev1.PodSpec) corev1.ResourceList {
+	requested := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
+	out := maps.Clone(spec.Resources.Limits)
+	maps.DeleteFunc(out, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		_, ok := requested[name]
+		return ok && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	})
+	return out
 }
 
 func limitsAsRequests(requests, limits corev1.ResourceList) corev1.ResourceList {

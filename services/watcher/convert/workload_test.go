@@ -3,6 +3,7 @@ package convert_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,5 +37,22 @@ func TestDaemonSetClassToleratesWhatItsControllerAdds(t *testing.T) {
 	}
 	if len(class.GetHostPorts()) != 1 || class.GetHostPorts()[0].GetPort() != 9100 {
 		t.Errorf("host ports %v, want the container's port", class.GetHostPorts())
+	}
+}
+
+func TestALimitOfThePodIsItsRequestWhereNoContainerHasOne(t *testing.T) {
+	spec := corev1.PodSpec{
+		Resources: &corev1.ResourceRequirements{
+			Requests: list("hugepages-1Gi", "1Gi"), Limits: list("cpu", "3", "memory", "6Gi", "hugepages-2Mi", "8Mi", "hugepages-1Gi", "1Gi"),
+		},
+		Containers: []corev1.Container{
+			{Name: "a", Resources: corev1.ResourceRequirements{Requests: list("cpu", "200m")}},
+			{Name: "b", Resources: corev1.ResourceRequirements{Limits: list("hugepages-2Mi", "4Mi")}},
+		},
+	}
+	convert.SetPodDefaults(&spec)
+	want := list("memory", "6Gi", "hugepages-2Mi", "8Mi", "hugepages-1Gi", "1Gi")
+	if diff := cmp.Diff(want, spec.Resources.Requests); diff != "" {
+		t.Errorf("requests of the pod (-want +got):\n%s", diff)
 	}
 }
