@@ -3,6 +3,7 @@ package podrules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,19 +60,9 @@ type selectors struct {
 func newSelectors(w *view.World) *selectors {
 	s := &selectors{
 		termIndex: make(map[string]int32), selectionIndex: make(map[string]int32),
-		namespaces: make(map[string]model.Labels), picked: make(map[string][]string), mentioned: make(map[string]bool),
+		namespaces: w.Snapshot.NamespaceLabels(), picked: make(map[string][]string), mentioned: make(map[string]bool),
 	}
-	for _, ns := range w.Snapshot.Namespaces {
-		s.namespaces[ns.Name] = ns.Labels
-		s.names = append(s.names, ns.Name)
-	}
-	for _, c := range w.Classes {
-		if _, ok := s.namespaces[c.Namespace]; !ok {
-			s.namespaces[c.Namespace] = nil
-			s.names = append(s.names, c.Namespace)
-		}
-	}
-	slices.Sort(s.names)
+	s.names = slices.Sorted(maps.Keys(s.namespaces))
 	return s
 }
 

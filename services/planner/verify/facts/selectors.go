@@ -17,16 +17,13 @@ type Selectors struct {
 
 // NewSelectors indexes the classes of a snapshot.
 func NewSelectors(s *model.Snapshot) *Selectors {
-	out := &Selectors{labelled: make(map[model.Label][]*model.PodClass), namespaces: make(map[string]model.Labels)}
+	out := &Selectors{labelled: make(map[model.Label][]*model.PodClass), namespaces: s.NamespaceLabels()}
 	for i := range s.PodClasses {
 		class := &s.PodClasses[i]
 		out.All = append(out.All, class)
 		for _, l := range class.Labels {
 			out.labelled[l] = append(out.labelled[l], class)
 		}
-	}
-	for _, ns := range s.Namespaces {
-		out.namespaces[ns.Name] = ns.Labels
 	}
 	return out
 }
