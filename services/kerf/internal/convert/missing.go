@@ -27,24 +27,17 @@ const oldDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"
 func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string) {
 	m := missing{there: map[string]bool{}, used: map[string]bool{}}
 	var classes []*storagev1.StorageClass
-	var claims []*corev1.PersistentVolumeClaim
-	var volumes []*corev1.PersistentVolume
 	for _, o := range objects {
 		m.there[TitleOf(o)] = true
-		switch o := o.(type) {
-		case *storagev1.StorageClass:
-			classes = append(classes, o)
-			if o.Annotations[oldDefaultClass] == "true" {
-				metav1.SetMetaDataAnnotation(&o.ObjectMeta, defaultClass, "true")
+		if c, ok := o.(*storagev1.StorageClass); ok {
+			classes = append(classes, c)
+			if c.Annotations[oldDefaultClass] == "true" {
+				metav1.SetMetaDataAnnotation(&c.ObjectMeta, defaultClass, "true")
 			}
-			m.defaultClass = m.defaultClass || isDefault(o)
-		case *corev1.PersistentVolumeClaim:
-			claims = append(claims, o)
-		case *corev1.PersistentVolume:
-			volumes = append(volumes, o)
+			m.defaultClass = m.defaultClass || isDefault(c)
 		}
 	}
-	m.bind(claims, volumes)
+	m.bind(objects)
 	for _, o := range objects {
 		if p := podsIn(o); p != nil {
 			m.pod(p.namespace, *p.spec)
