@@ -41,12 +41,19 @@ func staticChecks() []func(*view.Profile, *Place) model.Reason {
 
 // Static says whether labels and taints let pods of a class run at a place.
 func Static(c *view.Class, at *Place) model.Reason {
-	for _, check := range staticChecks() {
+	r, _ := Judge(c, at)
+	return r
+}
+
+// Judge is Static, and how many rules hold before the one that does not: of two places the one where more do is nearer.
+func Judge(c *view.Class, at *Place) (r model.Reason, held int) {
+	for i, check := range staticChecks() {
 		if r := check(c.Profile, at); !r.OK() {
-			return r
+			return r, i
 		}
 	}
-	return VolumeZones(c, at)
+	r, reached := VolumeZones(c, at)
+	return r, len(staticChecks()) + reached
 }
 
 // Admits is Static without the reason, which costs more than the answer: it is asked for each profile and offering.
@@ -148,8 +155,8 @@ func Affinity(p *view.Profile, at *Place) model.Reason {
 	return model.Reason{}
 }
 
-// VolumeZones says whether each volume can be reached.
-func VolumeZones(c *view.Class, at *Place) model.Reason {
+// VolumeZones says whether each volume can be reached, and how many can before the one that can't.
+func VolumeZones(c *view.Class, at *Place) (r model.Reason, reached int) {
 	for i, terms := range c.Profile.Volumes {
 		r, ok := at.satisfiesAny(terms)
 		if ok {
@@ -159,7 +166,7 @@ func VolumeZones(c *view.Class, at *Place) model.Reason {
 			reason := requirementReason("place of the resource claim's devices", r, at)
 			reason.Code = model.CodeDevices
 			reason.Remedy = "allow nodes from where the devices of the shared resource claim can be reached"
-			return reason
+			return reason, i
 		}
 		what, which := "volume of its own", "the pod's volume"
 		if name := c.Volumes[i].Name; name != "" {
@@ -167,11 +174,17 @@ func VolumeZones(c *view.Class, at *Place) model.Reason {
 		}
 		reason := requirementReason(what, r, at)
 		reason.Code = model.CodeVolumeZone
-		reason.Remedy = fmt.Sprintf("allow nodes from where %s can be reached", which)
-		return reason
+		reason.Remedy = fmt.Sprintf("let pool and pod allow nodes from where %s can be reached", which)
+		if namesNode(r.Key) {
+			reason.Remedy = fmt.Sprintf("free capacity on the node that %s is tied to, or delete the pod and its volume claim", which)
+		}
+		return reason, i
 	}
-	return model.Reason{}
+	return model.Reason{}, len(c.Profile.Volumes)
 }
+
+// namesNode says that a label tells one node from all others, so that no new node has a value that is known.
+func namesNode(key string) bool { return key == labels.Hostname || key == model.KeyNodeName }
 
 func requirementReason(what string, r require.Requirement, at *Place) model.Reason {
 	has := "which is not set there"
@@ -179,6 +192,8 @@ func requirementReason(what string, r require.Requirement, at *Place) model.Reas
 		has = fmt.Sprintf("but there it is %q", v)
 	} else if open, ok := at.Open.Get(r.Key); ok {
 		has = fmt.Sprintf("but there only %s is sure", open)
+	} else if at.Fresh && namesNode(r.Key) {
+		has = "and a new node will have a name of its own"
 	}
 	return model.Reason{
 		Code:    model.CodeRequirements,

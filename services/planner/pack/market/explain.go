@@ -96,41 +96,10 @@ func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 			return model.Reason{}
 		}
 		if i == 0 {
-			first = poolConflict(p, r)
+			first = fit.PoolConflict(p, r)
 		}
 	}
 	return first
-}
-
-func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
-	out := model.Reason{Code: model.CodeRequirements, Subject: "nodepool/" + string(p.Name)}
-	has, ok := p.Requirements.Get(r.Key)
-	if !ok && r.Key != labels.Hostname {
-		out.Code = model.CodeLabelUndefined
-	}
-	here, ofAutoMode := labels.OfAutoMode(r.Key)
-	values, listed := r.Values()
-	switch {
-	case r.Key == labels.Hostname:
-		out.Message = fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r)
-		out.Remedy = "free capacity on the node that the pod names, or let the pod run elsewhere"
-	case r.Key == labels.NodePool && r.AllowsAbsent() && len(values) == 0 && listed:
-		out.Message = fmt.Sprintf("the pod asks for %s, which is a node of no pool", r)
-		out.Remedy = "nothing, if a node group has a node for it; else change the pod"
-	case ok:
-		out.Message = fmt.Sprintf("the pod asks for %s, but the pool allows only %s", r, has)
-		out.Remedy = fmt.Sprintf("allow %s in the pool, or change the pod", r)
-	case r.Key == model.KeyNodeName:
-		out.Message = "the pod asks for a node by its name, and no new node has that name"
-		out.Remedy = "ask for a node that is there, or for labels in place of metadata.name"
-	case ofAutoMode:
-		out.Message = fmt.Sprintf("the pod asks for %s, a label of EKS Auto Mode's nodes alone", r)
-		out.Remedy = fmt.Sprintf("have the pod ask for %s", here)
-	default:
-		out.Message = fmt.Sprintf("the pod asks for %s, but the pool does not define the label %s", r, r.Key)
-		out.Remedy = fmt.Sprintf("add %s to the pool's labels or requirements", r.Key)
-	}
-	return out
 }
 
 // explainTypes looks for the option that comes nearest.
@@ -169,7 +138,19 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 			}
 		}
 	}
+	if out.stage == missLabels && out.InstanceType != "" {
+		out.Reason = cmp.Or(fit.Unsold(out.pool, asks(c.Profile), m.sells(out.pool)), out.Reason)
+	}
 	return out
+}
+
+// sells says whether any option of a pool meets a requirement.
+func (m *Market) sells(p *view.Pool) func(require.Requirement) bool {
+	return func(r require.Requirement) bool {
+		return slices.ContainsFunc(m.variants, func(v *Variant) bool {
+			return v.Pool == p && slices.ContainsFunc(v.Options, func(o *Option) bool { return r.Matches(o.Label(r.Key)) })
+		})
+	}
 }
 
 // explainOption says how far an option comes, which rule it breaks there, and by how much.
@@ -177,9 +158,12 @@ func (m *Market) explainOption(
 	o *Option, c *view.Class, lim *Limits, tooFew func() model.Reason, peers func(*Option) model.Reason,
 ) (stage int, r model.Reason, lack float64) {
 	subject := "instancetype/" + string(o.Type.Name)
-	if r := fit.Static(c, &o.Place); !r.OK() {
+	if r, held := fit.Judge(c, &o.Place); !r.OK() {
 		r.Subject = subject
-		return missLabels, r, 0
+		if r.Code == model.CodeRequirements { // each of them alone the pool allows
+			r.Remedy = "change what the pod asks for, or allow instance types and zones that have all of it"
+		}
+		return missLabels, r, -float64(held)
 	}
 	if o.crowded {
 		r, lack := m.tooSmallForDaemons(o)
