@@ -24,8 +24,8 @@ const minGrace = time.Second
 type DrainInput struct {
 	// Node is the node as it is; it must carry the disrupted taint already.
 	Node cluster.Node
-	// Deadline is when the drain ends by force; zero for never.
-	Deadline time.Time
+	// Begun is when the drain did, and Deadline when it ends by force, which may have been before; zero for never.
+	Begun, Deadline time.Time
 	// Held and Blocked are those of Event.
 	Held    map[string]bool
 	Blocked map[string]string
@@ -65,6 +65,9 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 	}
 	if !in.Deadline.IsZero() {
 		end := in.Deadline.Add(stuckAfter)
+		if in.Begun.After(in.Deadline) {
+			end = in.Begun.Add(stuckAfter)
+		}
 		if !now.Before(end) {
 			return Drain{Done: true} // somebody refuses to have them deleted
 		}

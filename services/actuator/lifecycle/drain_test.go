@@ -25,6 +25,7 @@ func TestPlanDrain(t *testing.T) {
 		pods     []cluster.Pod
 		volumes  int
 		ready    bool
+		begun    time.Time
 		deadline time.Time
 		held     map[string]bool
 		blocked  map[string]string
@@ -82,6 +83,9 @@ func TestPlanDrain(t *testing.T) {
 		"what is left a minute past the deadline, as nobody may delete it, goes with the instance": {
 			pods: []cluster.Pod{p("a", nil), p("crit", critical)}, volumes: 1, deadline: at(-1), done: true,
 		},
+		"a drain that begins past its deadline has as long": {
+			pods: []cluster.Pod{p("a", nil)}, begun: at(0), deadline: at(-10), evicts: []string{"a!1s"}, wake: at(1),
+		},
 		"a pod that ends after the deadline is deleted at once": {
 			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(10) })}, deadline: at(.25), evicts: []string{"a!15s"}, wake: at(1.25),
 		},
@@ -100,7 +104,7 @@ func TestPlanDrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := cluster.Node{Name: "n", Pods: c.pods, VolumesAttached: c.volumes, Ready: c.ready}
-			d := PlanDrain(DrainInput{Node: node, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
+			d := PlanDrain(DrainInput{Node: node, Begun: c.begun, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
 			var evicts []string
 			for _, e := range d.Evictions {
 				text := e.Name

@@ -82,7 +82,7 @@ func halfway(c model.Claim) time.Time {
 
 // drainNext evicts the next pods, and ends the instance once none is left.
 func drainNext(c model.Claim, e Event, now time.Time) Result {
-	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
+	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
 	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays
 		c.Failure = model.Reason{}
 	}
