@@ -6,14 +6,23 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-const annotationDefaultClass = "storageclass.kubernetes.io/is-default-class"
+// AnnotationDefaultClass marks the storage class of claims that name none; annotationBetaDefaultClass did so before, and does still.
+const (
+	AnnotationDefaultClass     = "storageclass.kubernetes.io/is-default-class"
+	annotationBetaDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"
+)
+
+// IsDefaultStorageClass says that a class is marked as the default.
+func IsDefaultStorageClass(c *storagev1.StorageClass) bool {
+	return c.Annotations[AnnotationDefaultClass] == "true" || c.Annotations[annotationBetaDefaultClass] == "true"
+}
 
 // DefaultStorageClass is the newest of the classes that are marked as the default, by name where two are as new; nil when
 // none is.
 func DefaultStorageClass(classes []*storagev1.StorageClass) *storagev1.StorageClass {
 	var best *storagev1.StorageClass
 	for _, sc := range classes {
-		if sc.Annotations[annotationDefaultClass] != "true" {
+		if !IsDefaultStorageClass(sc) {
 			continue
 		}
 		if best == nil || best.CreationTimestamp.Before(&sc.CreationTimestamp) ||

@@ -154,7 +154,7 @@ func (s *storage) only(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolume
 // place that no file says.
 func (m *missing) late(c *storagev1.StorageClass) {
 	immediate := c.VolumeBindingMode == nil || *c.VolumeBindingMode == storagev1.VolumeBindingImmediate
-	if !immediate || !m.used[c.Name] && !(isDefault(c) && m.usedDefault) {
+	if !immediate || !m.used[c.Name] && !(convert.IsDefaultStorageClass(c) && m.usedDefault) {
 		return
 	}
 	c.VolumeBindingMode = new(storagev1.VolumeBindingWaitForFirstConsumer)

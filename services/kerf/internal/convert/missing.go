@@ -11,16 +11,12 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
 // assumedClass is the storage class of claims that name none, where no class is the default.
 const assumedClass = "assumed"
-
-// defaultClass marks the storage class of claims that name none.
-const defaultClass = "storageclass.kubernetes.io/is-default-class"
-
-// oldDefaultClass does so too, in classes from before that: it is read as the former.
-const oldDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"
 
 // Missing are objects that pods refer to and that users seldom have in files, because the cluster has them: storage
 // classes, volume claims, priority and runtime classes. Each is assumed to be plain, and a note says so.
@@ -31,10 +27,7 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 		m.there[TitleOf(o)] = true
 		if c, ok := o.(*storagev1.StorageClass); ok {
 			classes = append(classes, c)
-			if c.Annotations[oldDefaultClass] == "true" {
-				metav1.SetMetaDataAnnotation(&c.ObjectMeta, defaultClass, "true")
-			}
-			m.defaultClass = m.defaultClass || isDefault(c)
+			m.defaultClass = m.defaultClass || convert.IsDefaultStorageClass(c)
 		}
 	}
 	m.bind(objects)
@@ -56,8 +49,6 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 	}
 	return m.assumed, m.notes
 }
-
-func isDefault(c *storagev1.StorageClass) bool { return c.Annotations[defaultClass] == "true" }
 
 // missing collects what is assumed.
 type missing struct {
@@ -132,7 +123,7 @@ func (m *missing) claim(spec corev1.PersistentVolumeClaimSpec) {
 		return
 	}
 	m.defaultClass = true
-	class.Annotations = map[string]string{defaultClass: "true"}
+	class.Annotations = map[string]string{convert.AnnotationDefaultClass: "true"}
 	m.assumed = append(m.assumed, class)
 	m.notes = append(m.notes, "no default StorageClass is among the files; assumed: EBS volumes, made where the pod runs")
 }
