@@ -87,7 +87,7 @@ spec:
 			t.Errorf("container %s requests %v", c.Name, c.Resources.Requests)
 		}
 	}
-	if want := []string{"Deployment web: containers without requests have those of the namespace's LimitRange"}; !cmp.Equal(want, notes) {
+	if want := []string{"Deployment web: containers without requests have those of their namespace's LimitRange"}; !cmp.Equal(want, notes) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 }
