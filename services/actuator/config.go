@@ -131,7 +131,7 @@ type APIConfig struct {
 	CABase64 string `json:"ca"`
 	// ServiceCIDR is the range of Services' addresses, such as 172.20.0.0/16; empty is what EKS says.
 	ServiceCIDR string `json:"service_cidr"`
-	// KubernetesVersion is the version, major.minor, which picks machine images; empty is what EKS says.
+	// KubernetesVersion is the version, major.minor, which picks machine images; empty is what EKS says, asked again every five minutes.
 	KubernetesVersion string `json:"kubernetes_version"`
 }
 
