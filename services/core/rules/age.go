@@ -21,6 +21,13 @@ func Expired(c *model.Claim, now time.Time) (model.Reason, time.Time) {
 	return expiry("it was to live until %s", c), time.Time{}
 }
 
+// ForcedByAge says that a claim's node goes whatever its pods say: it is too old, and its termination grace period bounds the drain, so
+// that pods can't hold it up for ever.
+func ForcedByAge(c *model.Claim, now time.Time) bool {
+	expired, _ := Expired(c, now)
+	return !expired.OK() && c.TerminationGracePeriod != nil
+}
+
 // Expiring says that a claim has expired, or is about to: then it is replaced in time, by the rules of what could wait.
 func Expiring(c *model.Claim, now time.Time) (model.Reason, time.Time) {
 	if r, until := Expired(c, now); !r.OK() || until.IsZero() {

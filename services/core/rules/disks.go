@@ -2,28 +2,35 @@ package rules
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Disks are the nodes that volumes lie on, by hostname or by name: those of them that are there.
+// Disks are the nodes that volumes lie on, by hostname or by name: those of them that are there, and stay.
 type Disks map[model.Label]bool
 
-// DisksOf finds the nodes that volumes of some classes lie on.
-func DisksOf(classes []model.PodClass, nodes []model.Node) Disks {
+// DisksOf finds the nodes that volumes of a snapshot's classes lie on at a time. One that its age forces to go is lost already.
+func DisksOf(s *model.Snapshot, now time.Time) Disks {
 	named, there := Disks{}, Disks{}
-	for i := range classes {
-		for _, v := range classes[i].Volumes {
+	for i := range s.PodClasses {
+		for _, v := range s.PodClasses[i].Volumes {
 			named.addNamed(v)
 		}
 	}
 	if len(named) == 0 {
 		return there
 	}
-	for i := range nodes {
-		for _, l := range nodes[i].Labels {
-			if named[l] {
+	goes := map[model.NodeName]bool{}
+	for i := range s.Claims {
+		if c := &s.Claims[i]; ForcedByAge(c, now) {
+			goes[c.Node] = true
+		}
+	}
+	for i := range s.Nodes {
+		for _, l := range s.Nodes[i].Labels {
+			if named[l] && !goes[s.Nodes[i].Name] {
 				there[l] = true
 			}
 		}
@@ -43,7 +50,7 @@ func (d Disks) addNamed(v model.VolumeTopology) {
 }
 
 // Reachable is a class with its volumes as they can be reached now. One that no driver attaches lies on a node's disk, and is tied to
-// that node as long as it is there. Once the node is gone its data is lost, and no new node can have its name: then the volume does
+// that node as long as that stays. Once the node is gone its data is lost, and no new node can have its name: then the volume does
 // not keep its pod from another node. A class of which nothing changes is returned itself.
 func (d Disks) Reachable(c *model.PodClass) *model.PodClass {
 	out := c

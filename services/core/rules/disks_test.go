@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,7 +41,7 @@ func TestWhereVolumesOnDisksCanBeReached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			class := model.PodClass{Volumes: []model.VolumeTopology{{Name: "shop/data", Driver: tc.driver, Terms: tc.terms}}}
-			got := rules.DisksOf([]model.PodClass{class}, nodes).Reachable(&class)
+			got := rules.DisksOf(&model.Snapshot{PodClasses: []model.PodClass{class}, Nodes: nodes}, time.Time{}).Reachable(&class)
 			if diff := cmp.Diff(tc.now, got.Volumes[0].Terms); diff != "" {
 				t.Errorf("terms (-want +got):\n%s", diff)
 			}
@@ -48,5 +49,26 @@ func TestWhereVolumesOnDisksCanBeReached(t *testing.T) {
 				t.Errorf("the class itself changed (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestADiskGoesWithANodeThatItsAgeForcesToGo(t *testing.T) {
+	now := time.Now()
+	on := model.VolumeTopology{Name: "shop/data", Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: labels.Hostname, Operator: model.In, Values: []string{"n1"}}}}}}
+	s := &model.Snapshot{
+		PodClasses: []model.PodClass{{Volumes: []model.VolumeTopology{on}}},
+		Nodes:      []model.Node{{Name: "n1", Labels: model.Labels{{Key: labels.Hostname, Value: "n1"}}}},
+		Claims:     []model.Claim{{ID: "c1", Node: "n1", ExpireTime: now}},
+	}
+	grace := time.Hour
+	for _, x := range []struct {
+		grace *time.Duration
+		at    time.Time
+		there int
+	}{{nil, now, 1}, {&grace, now.Add(-time.Second), 1}, {&grace, now, 0}} {
+		s.Claims[0].TerminationGracePeriod = x.grace
+		if got := rules.DisksOf(s, x.at); len(got) != x.there {
+			t.Errorf("a grace of %v at %s: %v", x.grace, x.at.Sub(now), got)
+		}
 	}
 }

@@ -110,8 +110,10 @@ func inTurn(stop func() bool, steps ...func()) error {
 	return nil
 }
 
-// suits says whether the base was made for a policy.
-func (b *base) suits(p *model.Policy) bool { return reflect.DeepEqual(&b.world.Policy, p) }
+// suits says whether the base was made for a policy, and what volumes are tied to has not changed with time.
+func (b *base) suits(p *model.Policy, now time.Time) bool {
+	return reflect.DeepEqual(&b.world.Policy, p) && b.world.HasDisks(now)
+}
 
 // at makes the base what it is at a time.
 func (b *base) at(now time.Time, stop func() bool) error {

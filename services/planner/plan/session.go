@@ -298,7 +298,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 
 // ready works out what is not, or not for this question.
 func (s *Session) ready(in *model.Input, stop func() bool) error {
-	if s.base != nil && s.base.stale && s.base.suits(&in.Policy) {
+	if s.base != nil && s.base.stale && s.base.suits(&in.Policy, in.Now) {
 		ok, err := s.base.rehost(realPods(s.pods), stop)
 		if err != nil {
 			return err
@@ -309,7 +309,7 @@ func (s *Session) ready(in *model.Input, stop func() bool) error {
 			s.base = nil
 		}
 	}
-	if s.base == nil || !s.base.suits(&in.Policy) {
+	if s.base == nil || !s.base.suits(&in.Policy, in.Now) {
 		s.base = nil
 		b, err := newBase(&s.snapshot, realPods(s.pods), in, stop)
 		if err != nil {

@@ -19,7 +19,7 @@ func mayWait(f *facts.Facts, r model.DisruptionReason, claim *model.Claim) bool 
 
 // forced says whether pods can't hold the disruption up: of a node that is too old and whose drain is bounded.
 func forced(f *facts.Facts, r model.DisruptionReason, claim *model.Claim) bool {
-	return r == model.ReasonExpired && !mayWait(f, r, claim) && claim.TerminationGracePeriod != nil
+	return r == model.ReasonExpired && rules.ForcedByAge(claim, f.Input.Now)
 }
 
 // eligible checks that a claim may be taken away for the disruption's reason.

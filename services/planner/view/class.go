@@ -59,7 +59,7 @@ func (p *Profile) Mentions(key string) bool {
 func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
 	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
-	cp.w.disks = rules.DisksOf(cp.w.Snapshot.PodClasses, cp.w.Snapshot.Nodes)
+	cp.w.disks = rules.DisksOf(cp.w.Snapshot, cp.w.Now)
 	for i := range cp.w.Snapshot.PodClasses {
 		spec := cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i])
 		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {

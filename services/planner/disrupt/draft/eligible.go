@@ -167,10 +167,9 @@ func NotStatic(dr *Draft, host int) model.Reason {
 	}
 }
 
-// ForcedByAge says that the node goes whatever its pods say: it is too old, and its claim's termination grace period bounds the
-// drain, so that pods can't hold it up for ever.
+// ForcedByAge says that the node goes whatever its pods say.
 func (dr *Draft) ForcedByAge(host int) bool {
-	return dr.Expired(host) && dr.View.Hosts[host].Claim.TerminationGracePeriod != nil
+	return rules.ForcedByAge(dr.View.Hosts[host].Claim, dr.View.Now)
 }
 
 func podsMayBeMoved(dr *Draft, host int) model.Reason {

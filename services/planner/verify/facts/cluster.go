@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -29,10 +30,10 @@ type Cluster struct {
 	noticed map[string]bool
 }
 
-func newCluster(s *model.Snapshot) *Cluster {
+func newCluster(s *model.Snapshot, now time.Time) *Cluster {
 	c := &Cluster{
 		Snapshot:    s,
-		Classes:     reachable(s),
+		Classes:     reachable(s, now),
 		Pods:        index(s.Pods, func(x *model.Pod) model.PodID { return x.ID }),
 		Nodes:       index(s.Nodes, func(x *model.Node) model.NodeName { return x.Name }),
 		Pools:       index(s.NodePools, func(x *model.NodePool) model.PoolName { return x.Name }),
@@ -60,9 +61,9 @@ func newCluster(s *model.Snapshot) *Cluster {
 }
 
 // reachable indexes the classes, with their volumes as they can be reached now.
-func reachable(s *model.Snapshot) map[model.ClassID]*model.PodClass {
+func reachable(s *model.Snapshot, now time.Time) map[model.ClassID]*model.PodClass {
 	classes := index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID })
-	disks := rules.DisksOf(s.PodClasses, s.Nodes)
+	disks := rules.DisksOf(s, now)
 	for id, class := range classes {
 		classes[id] = disks.Reachable(class)
 	}

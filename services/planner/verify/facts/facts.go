@@ -25,7 +25,7 @@ type Facts struct {
 
 // New indexes an input, whose buffers have been expanded, and a plan.
 func New(in *model.Input, p *model.Plan) *Facts {
-	c := newCluster(&in.Snapshot)
+	c := newCluster(&in.Snapshot, in.Now)
 	return &Facts{Input: in, Plan: p, Cluster: c, Market: newMarket(in), Decisions: newDecisions(p, c)}
 }
 
