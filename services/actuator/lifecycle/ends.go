@@ -8,6 +8,10 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// untaintedFor is how long before its end, beside what its pods need, a drain goes on though the node is not tainted: what is evicted there
+// may come back.
+const untaintedFor = 2 * time.Minute
+
 // excludeWait is how long a drain waits for load balancers to be told, where somebody takes the label off again.
 const excludeWait = 5 * time.Second
 
@@ -60,6 +64,9 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 // webhook refuses it or is down, its pods go all the same before they end with the instance.
 func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 	until := halfway(c)
+	if late := c.DrainDeadline.Add(-untaintedFor - longestGrace(e.Node)); !until.IsZero() && late.After(until) {
+		until = late
+	}
 	if until.IsZero() || now.Before(until) {
 		r := does(c, EffectTaintNode)
 		r.Wake = until
@@ -70,6 +77,15 @@ func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 		r.Effects = append(r.Effects, Effect{Kind: EffectTaintNode})
 	}
 	return r
+}
+
+// longestGrace is that of a node's pods.
+func longestGrace(n cluster.Node) time.Duration {
+	longest := time.Duration(0)
+	for _, p := range n.Pods {
+		longest = max(longest, p.GracePeriod)
+	}
+	return longest
 }
 
 // halfway is when half of a drain's time is over; zero where it has no end.

@@ -389,3 +389,27 @@ func TestADrainEndsInTimeWithoutAKnownNode(t *testing.T) {
 		})
 	}
 }
+
+func TestADrainInsistsOnTheTaintAsLongAsThereIsTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		deadline, now time.Time
+		evicts        bool
+	}{
+		"of two minutes half are left":              {at(2), at(.9), false},
+		"and then its pods go":                      {at(2), at(1), true},
+		"of a day two minutes and the pod's grace":  {at(24 * 60), at(24*60 - 3), false},
+		"and then they go as well":                  {at(24 * 60), at(24*60 - 2.5), true},
+		"without a deadline nothing goes untainted": {time.Time{}, at(24 * 60), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim, node := inState(model.ClaimDraining), syncedNode(nil)
+			claim.DrainDeadline, node.Pods = c.deadline, []cluster.Pod{p("a", nil)}
+			r := Step(claim, Event{Kind: EventNodeSeen, Node: node}, c.now)
+			evicts := slices.ContainsFunc(r.Effects, func(e Effect) bool { return e.Kind == EffectEvict })
+			taints := slices.ContainsFunc(r.Effects, func(e Effect) bool { return e.Kind == EffectTaintNode })
+			if evicts != c.evicts || !taints {
+				t.Errorf("%+v, want evictions: %v, and the taint", r.Effects, c.evicts)
+			}
+		})
+	}
+}

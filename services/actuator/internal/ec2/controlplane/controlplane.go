@@ -18,8 +18,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
 
-// renewal is how long an answer of EKS counts.
-const renewal = 5 * time.Minute
+// renewal is how long an answer of EKS counts, and patience how long another one is waited for: what it is for waits with it.
+const renewal, patience = 5 * time.Minute, 10 * time.Second
 
 // Config is what a plane depends on.
 type Config struct {
@@ -78,6 +78,8 @@ func (p *Plane) Renew(ctx context.Context) {
 	if !due {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	if err := p.ask(ctx); err != nil {
 		p.cfg.Log.WarnContext(ctx, "what EKS says of the cluster is not renewed", "error", err)
 		return
