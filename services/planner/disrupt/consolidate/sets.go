@@ -177,7 +177,7 @@ func (t *trials) bestOf(hosts []int) (best []int) {
 		if set, _ = t.nextSet(set); len(set) != bits.OnesCount(uint(members)) || len(set) == 0 || !wastes {
 			continue
 		}
-		if !t.try() {
+		if t.left <= 0 || len(set) > 1 && !t.try() { // a single node counts as it is tried
 			break
 		}
 		before, verdicts := t.draft.Mark(), slices.Clone(t.draft.Verdicts)
