@@ -112,7 +112,7 @@ func inTurn(stop func() bool, steps ...func()) error {
 
 // suits says whether the base was made for a policy, and what volumes are tied to has not changed with time.
 func (b *base) suits(p *model.Policy, now time.Time) bool {
-	return reflect.DeepEqual(&b.world.Policy, p) && b.world.HasDisks(now)
+	return reflect.DeepEqual(&b.world.Policy, p) && view.HasDisks(b.world, now)
 }
 
 // at makes the base what it is at a time.
