@@ -138,6 +138,7 @@ type Preview struct {
 }
 
 // LoadPreview understands files as manifests and, where one has no kind, as a policy in the words of the watcher's config.
+// LimitRanges are skipped with a warning.
 func LoadPreview(files []File, o manifest.Options) (Preview, error) {
 	var out Preview
 	var objects []File
@@ -164,6 +165,13 @@ func LoadPreview(files []File, o manifest.Options) (Preview, error) {
 	}
 	var err error
 	out.Objects, out.Warnings, err = Objects(objects, o)
+	out.Objects = slices.DeleteFunc(out.Objects, func(o runtime.Object) bool {
+		_, skipped := o.(*corev1.LimitRange)
+		if skipped {
+			out.Warnings = append(out.Warnings, convert.TitleOf(o)+": skipped, because a preview does not look at it: the pods of a snapshot have been admitted")
+		}
+		return skipped
+	})
 	return out, err
 }
 

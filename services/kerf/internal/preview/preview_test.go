@@ -277,6 +277,23 @@ func TestAPreviewRefuses(t *testing.T) {
 	}
 }
 
+// TestALimitRangeBesideAPoolIsSkipped: charts of namespaces have both, and the pods of a snapshot have what it gives them.
+func TestALimitRangeBesideAPoolIsSkipped(t *testing.T) {
+	t.Parallel()
+	const limits = "---\napiVersion: v1\nkind: LimitRange\nmetadata: {name: r, namespace: shop}\nspec: {limits: [{type: Container, default: {cpu: 1}}]}\n"
+	with, err := offline.LoadPreview(files(pool+limits), manifest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, err := preview.Edit(request(t).GetSnapshot(), with.Objects, world(t), present())
+	if err != nil || len(edited.Changes) != 1 {
+		t.Errorf("changes %v, error %v; want the pool's alone", edited.Changes, err)
+	}
+	if len(with.Warnings) != 1 || !strings.Contains(with.Warnings[0], "LimitRange shop/r: skipped") {
+		t.Errorf("warnings %q, want one of the LimitRange", with.Warnings)
+	}
+}
+
 func TestAPolicyIsToldFromManifests(t *testing.T) {
 	t.Parallel()
 	with, err := offline.LoadPreview(files("payback: 4h\neviction_price: \"0.01\"\n", pool), manifest.Options{})
