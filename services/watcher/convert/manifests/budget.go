@@ -22,8 +22,7 @@ func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodD
 	minimum := b.Spec.MinAvailable
 	aCount := b.Spec.MaxUnavailable == nil && minimum != nil && minimum.Type == intstr.Int
 	for _, p := range pods {
-		over := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if p.Namespace != b.Namespace || over || !selector.Matches(labels.Set(p.Labels)) {
+		if p.Namespace != b.Namespace || ended(p) || !selector.Matches(labels.Set(p.Labels)) {
 			continue
 		}
 		if aCount || metav1.GetControllerOf(p) != nil { // shares are those of what controllers ask for
@@ -38,6 +37,11 @@ func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodD
 		s.DisruptionsAllowed = max(s.CurrentHealthy-s.DesiredHealthy, 0)
 	}
 	return b
+}
+
+// ended says that a pod runs no more, and never will.
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 // desiredHealthy is how many pods a budget keeps; all where it does not say how many in a form that can be read.

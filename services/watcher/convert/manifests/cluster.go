@@ -168,7 +168,7 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 }
 
 // workloads are the pods of all objects. A StatefulSet waits for a name of its pods as long as another pod has it: such a pod
-// is not made. Pods of others get names that are free.
+// is not made. Pods of others get names that are free. A pod that has ended keeps no name from them where a controller sees to it.
 func (c *Cluster) workloads(now time.Time) (Workload, error) {
 	var out Workload
 	taken := map[string]bool{}
@@ -181,6 +181,9 @@ func (c *Cluster) workloads(now time.Time) (Workload, error) {
 			w, err := PodsOf(c.objects[key], now)
 			if err != nil {
 				return Workload{}, err
+			}
+			if turn == given {
+				w.Pods = slices.DeleteFunc(w.Pods, func(p *corev1.Pod) bool { return ended(p) && metav1.GetControllerOf(p) != nil })
 			}
 			if turn == fixed {
 				w.Pods = slices.DeleteFunc(w.Pods, isTaken)

@@ -308,6 +308,49 @@ func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestAStatefulSetMakesAnotherPodForOneThatHasEnded, but not as long as the name is that of a pod that nobody removes.
+func TestAStatefulSetMakesAnotherPodForOneThatHasEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		phase corev1.PodPhase
+		owned bool
+		want  []string
+	}{
+		"one that was evicted":                {corev1.PodFailed, true, []string{"shop/db-0 "}},
+		"one that has succeeded":              {corev1.PodSucceeded, true, []string{"shop/db-0 "}},
+		"one that runs":                       {corev1.PodRunning, true, []string{"shop/db-0 n1"}},
+		"one of no controller that has ended": {corev1.PodFailed, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: meta("db-0"), Spec: template().Spec, Status: corev1.PodStatus{Phase: tc.phase}}
+			pod.Spec.NodeName = "n1"
+			if tc.owned {
+				pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", Controller: new(true)}}
+			}
+			var c manifests.Cluster
+			for _, o := range []runtime.Object{
+				pod, &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Template: template()}},
+			} {
+				if err := c.Add(o, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			events, err := c.Events(start())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range events {
+				if p, ok := e.Object().Payload.(*clusterpb.Pod); ok {
+					got = append(got, p.GetId()+" "+p.GetNode())
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("pods and their nodes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestClusterRefusesWhatItCantPlan(t *testing.T) {
 	var c manifests.Cluster
 	for name, tc := range map[string]struct {
