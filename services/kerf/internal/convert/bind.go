@@ -42,6 +42,9 @@ func storageIn(objects []runtime.Object) *storage {
 				s.taken[o.Spec.VolumeName] = nil
 			}
 		case *corev1.PersistentVolume:
+			if o.Status.Phase == corev1.VolumeReleased || o.Status.Phase == corev1.VolumeFailed {
+				continue // its claim is gone, and no other gets it, also none of that name
+			}
 			v := o.DeepCopy()
 			v.Status.Phase = corev1.VolumeAvailable
 			if ref := v.Spec.ClaimRef; ref != nil {
@@ -95,6 +98,11 @@ func (m *missing) bindTo(c *corev1.PersistentVolumeClaim, name string, s *storag
 func (s *storage) volumeFor(c *corev1.PersistentVolumeClaim) string {
 	asked, class := c.DeepCopy(), s.classOf(c)
 	asked.Namespace = namespaceOf(c)
+	for _, v := range s.free { // a claim that no API server has seen stands for the one that the volume has in the cluster
+		if ref := v.Spec.ClaimRef; c.UID == "" && ref != nil && ref.Namespace == asked.Namespace && ref.Name == asked.Name {
+			asked.UID = ref.UID
+		}
+	}
 	if c.Spec.StorageClassName == nil && class != nil {
 		asked.Spec.StorageClassName = &class.Name
 	}

@@ -46,6 +46,16 @@ func TestWhichVolumesClaimsHaveBeforeTheirPodsRun(t *testing.T) {
 		}
 		return v
 	}
+	// as is a volume that a cluster has, for a claim of the uid "there".
+	as := func(o runtime.Object, phase corev1.PersistentVolumePhase) runtime.Object {
+		v := o.(*corev1.PersistentVolume)
+		v.Status.Phase, v.Spec.ClaimRef.UID = phase, "there"
+		return v
+	}
+	known := func(o runtime.Object) runtime.Object {
+		o.(*corev1.PersistentVolumeClaim).UID = "new"
+		return o
+	}
 	class := func(provisioner string, mode storagev1.VolumeBindingMode) runtime.Object {
 		return &storagev1.StorageClass{
 			TypeMeta: metav1.TypeMeta{Kind: "StorageClass"}, ObjectMeta: metav1.ObjectMeta{Name: "disk"}, Provisioner: provisioner, VolumeBindingMode: &mode,
@@ -61,6 +71,19 @@ func TestWhichVolumesClaimsHaveBeforeTheirPodsRun(t *testing.T) {
 		"a volume that is right": {[]runtime.Object{claim(), volume("v", "")}, map[string]string{"data": "v"}},
 		"a volume that names the claim, before one that is right": {
 			[]runtime.Object{claim(), volume("a", ""), volume("v", "data")}, map[string]string{"data": "v"},
+		},
+		"a volume of a cluster, bound to what a file's claim is there": {
+			[]runtime.Object{made, claim(), as(volume("v", "data"), corev1.VolumeBound)}, map[string]string{"data": "v"},
+		},
+		"volumes of a cluster, bound to what a StatefulSet has there": {
+			[]runtime.Object{database(), as(volume("v0", "data-db-0"), corev1.VolumeBound), as(volume("v1", "data-db-1"), corev1.VolumeBound)},
+			map[string]string{"data-db-0": "v0", "data-db-1": "v1"},
+		},
+		"a volume of a cluster whose claim is gone": {
+			[]runtime.Object{made, claim(), as(volume("v", "data"), corev1.VolumeReleased)}, map[string]string{},
+		},
+		"a volume of a cluster that was another claim's of that name": {
+			[]runtime.Object{made, known(claim()), as(volume("v", "data"), corev1.VolumeBound)}, map[string]string{},
 		},
 		"a volume that names another claim":  {[]runtime.Object{claim(), volume("v", "other")}, map[string]string{}},
 		"volumes that name a StatefulSet's":  {[]runtime.Object{database(), volume("v0", "data-db-0"), volume("v1", "data-db-1")}, map[string]string{"data-db-0": "v0", "data-db-1": "v1"}},
