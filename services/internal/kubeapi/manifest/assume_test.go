@@ -82,6 +82,26 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 		"a Rollout of a Deployment": {
 			aDeployment + aRollout + "spec: {replicas: 5, workloadRef: {kind: Deployment, name: web}}\n", []string{"web", "web=5 of a=b"}, nil,
 		},
+		"a Rollout of a ReplicaSet": {
+			strings.NewReplacer("Deployment", "ReplicaSet", "{selector", "{replicas: 1, selector").Replace(aDeployment) + aRollout + "spec: {replicas: 5, workloadRef: {kind: ReplicaSet, name: web}}\n",
+			[]string{"web=1 of a=b", "web=5 of a=b"},
+			nil,
+		},
+		"a Rollout of a PodTemplate": {
+			"apiVersion: v1\nkind: PodTemplate\nmetadata: {name: web}\ntemplate: {metadata: {labels: {a: b}}}\n" +
+				aRollout + "spec: {replicas: 5, workloadRef: {kind: PodTemplate, name: web}}\n",
+			[]string{"web=5 of a=b"},
+			nil,
+		},
+		"a Rollout of a ReplicaSet that is not there, beside a Deployment of its name": {
+			aDeployment + aRollout + "spec: {workloadRef: {kind: ReplicaSet, name: web}}\n",
+			[]string{"web"},
+			[]string{"skipped: ReplicaSet web, whose pods it makes, is not among the files"},
+		},
+		"a Rollout of a StatefulSet": {
+			aRollout + "spec: {workloadRef: {kind: StatefulSet, name: web}}\n", nil,
+			[]string{"Rollout web: spec.workloadRef.kind: skipped: StatefulSet is none that a Rollout can name: want Deployment, ReplicaSet or PodTemplate"},
+		},
 		"a Rollout that scales its Deployment down": {
 			aRollout + "spec: {replicas: 5, workloadRef: {kind: Deployment, name: web, scaleDown: onsuccess}}\n---\n" + aDeployment,
 			[]string{"web=5 of a=b", "web=0"},

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -122,34 +123,53 @@ func (r *reader) rollout(doc document, h header) {
 	r.add(entry{place: doc.place, name: h.title(), object: d, template: form.Spec.WorkloadRef})
 }
 
-// workloadRef names the Deployment whose pods a Rollout makes in its place; the zero value none.
+// workloadRef names the object whose pods a Rollout makes in its place; the zero value none.
 type workloadRef struct {
-	Kind      string `json:"kind"`
+	Kind      string `json:"kind"` // Deployment, which is also "", ReplicaSet or PodTemplate
 	Name      string `json:"name"`
-	ScaleDown string `json:"scaleDown"` // never, which is also "", onsuccess or progressively
+	ScaleDown string `json:"scaleDown"` // of a Deployment: never, which is also "", onsuccess or progressively
 }
 
-// takeTemplates gives Rollouts the pods of the Deployments that they name. Those keep their own unless they are to be scaled down.
+// takeTemplates gives Rollouts the pods of the objects that they name. Deployments keep their own unless they are to be scaled down.
 func (r *reader) takeTemplates() {
 	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
 		own, ok := e.object.(*appsv1.Deployment)
 		if !ok || e.template.Name == "" {
 			return false
 		}
-		named := &metav1.ObjectMeta{Namespace: own.Namespace, Name: e.template.Name}
-		of := r.seen[idOf(appsv1.SchemeGroupVersion.WithKind("Deployment"), named)]
-		d, ok := of.object.(*appsv1.Deployment)
-		if !ok {
-			r.warn(e.place, e.name, "spec.workloadRef", "skipped: "+e.template.Kind+" "+e.template.Name+", whose pods it makes, is not among the files")
+		kind := cmp.Or(e.template.Kind, "Deployment")
+		group, known := templateGroups()[kind]
+		if !known {
+			r.warn(e.place, e.name, "spec.workloadRef.kind", "skipped: "+kind+" is none that a Rollout can name: want Deployment, ReplicaSet or PodTemplate")
 			return true
 		}
-		own.Spec.Selector, own.Spec.Template = d.Spec.Selector, *d.Spec.Template.DeepCopy()
-		if down := e.template.ScaleDown; down != "" && down != "never" {
-			d.Spec.Replicas = new(int32)
-			r.warn(of.place, of.name, "spec.replicas", "assumed: 0, to which "+e.name+" scales it down")
+		named := &metav1.ObjectMeta{Namespace: own.Namespace, Name: e.template.Name}
+		of := r.seen[idOf(group.WithKind(kind), named)]
+		switch o := of.object.(type) {
+		case *appsv1.Deployment:
+			own.Spec.Selector, own.Spec.Template = cmp.Or(own.Spec.Selector, o.Spec.Selector), *o.Spec.Template.DeepCopy()
+			if down := e.template.ScaleDown; down != "" && down != "never" {
+				o.Spec.Replicas = new(int32)
+				r.warn(of.place, of.name, "spec.replicas", "assumed: 0, to which "+e.name+" scales it down")
+			}
+		case *appsv1.ReplicaSet:
+			own.Spec.Selector, own.Spec.Template = cmp.Or(own.Spec.Selector, o.Spec.Selector), *o.Spec.Template.DeepCopy()
+		case *corev1.PodTemplate:
+			own.Spec.Template = *o.Template.DeepCopy()
+			own.Spec.Selector = cmp.Or(own.Spec.Selector, &metav1.LabelSelector{MatchLabels: o.Template.Labels})
+		default:
+			r.warn(e.place, e.name, "spec.workloadRef", "skipped: "+kind+" "+e.template.Name+", whose pods it makes, is not among the files")
+			return true
 		}
 		return false
 	})
+}
+
+// templateGroups are the groups of the kinds whose pods a Rollout can make.
+func templateGroups() map[string]schema.GroupVersion {
+	return map[string]schema.GroupVersion{
+		"Deployment": appsv1.SchemeGroupVersion, "ReplicaSet": appsv1.SchemeGroupVersion, "PodTemplate": corev1.SchemeGroupVersion,
+	}
 }
 
 // controller reads a ReplicationController as the ReplicaSet that took its place.
