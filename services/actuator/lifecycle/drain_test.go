@@ -80,7 +80,7 @@ func TestPlanDrain(t *testing.T) {
 			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.GracePeriod = time.Hour })}, deadline: at(1), evicts: []string{"a!1m0s"}, wake: at(2),
 		},
 		"past the deadline a second is left": {pods: []cluster.Pod{p("a", nil)}, deadline: at(-.5), evicts: []string{"a!1s"}, wake: at(.5)},
-		"what is left a minute past the deadline, as nobody may delete it, goes with the instance": {
+		"what may not be deleted goes with the instance a minute past the deadline": {
 			pods: []cluster.Pod{p("a", nil), p("crit", critical)}, volumes: 1, deadline: at(-1), done: true,
 		},
 		"a drain that begins past its deadline has as long": {

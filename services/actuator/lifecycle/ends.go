@@ -60,7 +60,7 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 	return drainNext(c, e, now)
 }
 
-// drainUntainted lets nothing leave before nothing new can come, as long as there is time: where nobody can taint the node, because a
+// drainUntainted lets nothing leave before nothing new can come, as long as there is time: where the node can't be tainted, because a
 // webhook refuses it or is down, its pods go all the same before they end with the instance.
 func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 	until := halfway(c)

@@ -80,7 +80,7 @@ func (d Disks) lost(terms []model.NodeAffinityTerm) bool {
 func namesIn(t model.NodeAffinityTerm) []model.Label {
 	var out []model.Label
 	for _, r := range t.Requirements {
-		if !namesNodes(r) {
+		if !NamesNodes(r) {
 			continue
 		}
 		for _, v := range r.Values {
@@ -90,7 +90,8 @@ func namesIn(t model.NodeAffinityTerm) []model.Label {
 	return out
 }
 
-func namesNodes(r model.Requirement) bool {
+// NamesNodes says that a requirement is about single nodes: it is met by those of certain hostnames, or names, alone.
+func NamesNodes(r model.Requirement) bool {
 	return (r.Key == labels.Hostname || r.Key == model.KeyNodeName) && r.Operator == model.In
 }
 
@@ -98,7 +99,7 @@ func namesNodes(r model.Requirement) bool {
 func withoutNames(terms []model.NodeAffinityTerm) []model.NodeAffinityTerm {
 	var out []model.NodeAffinityTerm
 	for _, t := range terms {
-		rest := slices.DeleteFunc(slices.Clone(t.Requirements), namesNodes)
+		rest := slices.DeleteFunc(slices.Clone(t.Requirements), NamesNodes)
 		if len(rest) == 0 {
 			return nil
 		}

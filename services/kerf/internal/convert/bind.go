@@ -17,7 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 )
 
-// noProvisioner is what classes name whose volumes nobody makes.
+// noProvisioner is what classes name whose volumes are not made on demand.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
 // storage is what the files say of volumes: those that a claim may get, without the taken ones.

@@ -44,12 +44,12 @@ func (c *consolidation) look(m manner, rough bool) look {
 // are few it also searches with all sets of them first. Of all that were made the first search that saves most is the one whose
 // decisions are in the draft in the end.
 func (c *consolidation) lookAgain(l look, rough bool) look {
-	best, most, last := l, c.draft.Saves(l.before), true
+	best, most, last := l, saves(c.draft, l.before), true
 	again := func(m manner) {
 		c.takeBack(l)
 		l, last = c.look(m, rough), false
-		if saves := c.draft.Saves(l.before); saves > most {
-			best, most, last = l, saves, true
+		if v := saves(c.draft, l.before); v > most {
+			best, most, last = l, v, true
 		}
 	}
 	for range moreLooks {
@@ -74,6 +74,14 @@ func (c *consolidation) takeBack(l look) {
 	for _, h := range c.open {
 		c.draft.Verdicts[h] = model.Reason{}
 	}
+}
+
+// saves is what the decisions since a mark save, less what their evictions weigh, micro-dollars per hour.
+func saves(dr *draft.Draft, since draft.Mark) (sum int64) {
+	for _, d := range dr.Since(since) {
+		sum += d.Saving - dr.Churn.Least(dr.Churn.Sum(d.Evicted), byDelete)
+	}
+	return sum
 }
 
 // wasteful are the hosts that a search is not to keep, by host: those that this one did not, and those that it kept and that waste

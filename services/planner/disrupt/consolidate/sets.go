@@ -182,11 +182,11 @@ func (t *trials) bestOf(hosts []int) (best []int) {
 		}
 		before, verdicts := t.draft.Mark(), slices.Clone(t.draft.Verdicts)
 		t.remove(set)
-		saves := t.draft.Saves(before)
+		saved := saves(t.draft, before)
 		t.draft.Revert(before)
 		copy(t.draft.Verdicts, verdicts)
-		if saves > most {
-			best, most = set, saves
+		if saved > most {
+			best, most = set, saved
 		}
 	}
 	return best

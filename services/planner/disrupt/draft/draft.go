@@ -248,14 +248,6 @@ func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {
 // Since are the decisions since the mark.
 func (dr *Draft) Since(m Mark) []Decision { return dr.Decisions[m.decisions:] }
 
-// Saves is what the decisions since the mark save, less what their evictions weigh, micro-dollars per hour.
-func (dr *Draft) Saves(m Mark) (sum int64) {
-	for _, d := range dr.Since(m) {
-		sum += d.Saving - dr.Churn.Least(dr.Churn.Sum(d.Evicted), 1)
-	}
-	return sum
-}
-
 // Revert takes back all decisions since the mark, and returns them. Verdicts stay.
 func (dr *Draft) Revert(m Mark) []Decision {
 	dr.Scheduler.Revert(m.view)

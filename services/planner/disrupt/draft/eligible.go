@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -262,7 +261,7 @@ func volumesMove(dr *Draft, host int) model.Reason {
 func pinned(vol model.VolumeTopology) bool {
 	return len(vol.Terms) > 0 && !slices.ContainsFunc(vol.Terms, func(t model.NodeAffinityTerm) bool {
 		return !slices.ContainsFunc(t.Requirements, func(r model.Requirement) bool {
-			return (r.Key == labels.Hostname || r.Key == model.KeyNodeName) && r.Operator == model.In && len(r.Values) == 1
+			return rules.NamesNodes(r) && len(r.Values) == 1
 		})
 	})
 }

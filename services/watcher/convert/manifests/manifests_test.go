@@ -308,7 +308,7 @@ func TestWorkloadsOfOneNameHavePodsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAStatefulSetMakesAnotherPodForOneThatHasEnded, but not as long as the name is that of a pod that nobody removes.
+// TestAStatefulSetMakesAnotherPodForOneThatHasEnded, but not as long as the name is that of a pod without a controller.
 func TestAStatefulSetMakesAnotherPodForOneThatHasEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		phase corev1.PodPhase
