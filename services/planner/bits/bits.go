@@ -40,6 +40,36 @@ func (s Set) Covers(other Set) bool {
 	return true
 }
 
+// Meets says that two sets have a number in common.
+func (s Set) Meets(other Set) bool {
+	for i, word := range other {
+		if i < len(s) && word&s[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// AddAll puts in all that another set has.
+func (s *Set) AddAll(other Set) {
+	for len(*s) < len(other) {
+		*s = append(*s, 0)
+	}
+	for i, word := range other {
+		(*s)[i] |= word
+	}
+}
+
+// First is the least number in the set, -1 in an empty one.
+func (s Set) First() int {
+	for i, word := range s {
+		if word != 0 {
+			return i<<6 + bits.TrailingZeros64(word)
+		}
+	}
+	return -1
+}
+
 // Equal says that two sets have the same numbers.
 func (s Set) Equal(other Set) bool { return s.Covers(other) && other.Covers(s) }
 

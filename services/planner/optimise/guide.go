@@ -25,6 +25,7 @@ func (s *solver) packAsSimpler(work int64) {
 	}
 	if g.sub.bound > s.bound && !s.hasFree() {
 		s.bound, s.kind = g.sub.bound, min(g.sub.kind, KindLP)
+		s.goOn(g)
 	}
 	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those of the most rows.
 	if !g.knows() {
@@ -38,6 +39,19 @@ func (s *solver) packAsSimpler(work int64) {
 		g.followAll(pl, before, 0)
 		s.finish(pl, g.worth)
 		s.offer(pl)
+	}
+}
+
+// goOn has the programme begin with what pods are worth to a simpler problem: no filling is worth more there than its price, nor is it here.
+func (s *solver) goOn(g *guide) {
+	if g.sub.proven == nil || s.c.NumRows > lateRows {
+		return
+	}
+	s.proven = make([]float64, s.c.NumRows)
+	for r, of := range g.sub.c.ItemsOf {
+		for _, i := range of {
+			s.proven[i] = g.sub.proven[r]
+		}
 	}
 }
 

@@ -76,3 +76,8 @@ type Work struct{ Compile, Exact, Greedy, Columns, Round, Polish, Settle int64 }
 func (w Work) Total() int64 {
 	return w.Compile + w.Exact + w.Greedy + w.Columns + w.Round + w.Polish + w.Settle
 }
+
+func (w *Work) add(o Work) {
+	w.Compile, w.Exact, w.Greedy, w.Columns = w.Compile+o.Compile, w.Exact+o.Exact, w.Greedy+o.Greedy, w.Columns+o.Columns
+	w.Round, w.Polish, w.Settle = w.Round+o.Round, w.Polish+o.Polish, w.Settle+o.Settle
+}

@@ -1,11 +1,12 @@
 package optimise
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/exact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/parts"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 	"github.com/kerf-dev/kerf/services/planner/optimise/settle"
@@ -14,13 +15,21 @@ import (
 // Solve packs as many pods as fit, at the lowest cost that it finds. What it leaves fits no bin, or limits forbid it.
 // Safe for concurrent use as long as the problem is not changed.
 func Solve(p *problem.Problem) Solution {
+	if some := parts.Of(p); some != nil {
+		return solveParts(p, some)
+	}
+	return solveOne(p, 0)
+}
+
+// solveOne solves a problem as a whole, of which there are so many others.
+func solveOne(p *problem.Problem, others int) Solution {
 	if p.Worth && !p.BoundOnly {
 		again := *p
 		again.BoundOnly = true
 		p = &again
 	}
 	c := compact.Compile(p)
-	s := &solver{c: c}
+	s := &solver{c: c, others: int64(others)}
 	s.work.Compile = c.Work
 	s.run()
 	return s.solution()
@@ -30,6 +39,8 @@ func Solve(p *problem.Problem) Solution {
 type solver struct {
 	c    *compact.Problem
 	slab compact.Slab
+	// others is how many problems there are that share work with this one.
+	others int64
 	// base is what free bins hold, best the best plan so far.
 	base, best *compact.Plan
 	greedy     *greedy
@@ -46,6 +57,8 @@ type solver struct {
 	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to the programme, nil where
 	// it was not solved.
 	worth, initial, duals []float64
+	// proven is what pods are worth in the bound of a simpler problem, from which the whole one's can go on; nil where that is not worth its work.
+	proven []float64
 
 	work Work
 	// inexact leaves out the exact method; for tests.
@@ -101,13 +114,13 @@ func (s *solver) start(value []float64, wide bool) {
 // runExact solves the problem exactly if it is small enough.
 func (s *solver) runExact() bool {
 	pl := compact.NewPlan(s.c)
-	e, ok := solveExact(pl, maxSplits)
+	e, ok := exact.Solve(pl, exact.MostSplits)
 	if e == nil || !ok {
 		return false
 	}
-	defer func() { s.work.Exact = e.work }()
-	if e.whole() {
-		e.finish(&s.slab)
+	defer func() { s.work.Exact = e.Work }()
+	if e.Whole() {
+		e.Finish(&s.slab)
 		if pl.WithinLimits() {
 			s.best, s.bound, s.kind = pl, pl.Cost, KindExact
 			return true
@@ -115,8 +128,7 @@ func (s *solver) runExact() bool {
 		// Without limits nothing is cheaper, so it is a bound all the same.
 		s.bound, s.kind = pl.Cost, KindLP
 	}
-	e.pl = compact.NewPlan(s.c)
-	if best := searchLimited(e, &s.slab); best != nil {
+	if best := e.WithinLimits(&s.slab); best != nil {
 		s.best, s.bound, s.kind = best, best.Cost, KindExact
 		return true
 	}
@@ -142,8 +154,10 @@ func (s *solver) improve() {
 	if tooMany && !s.c.Source.Worth && !s.c.Source.Tried && !s.stopped() {
 		s.packAsSimpler(work)
 	}
+	tooMany = tooMany && s.proven == nil
 	x := pricing.NewColumns(s.c, &s.slab)
 	copy(x.BestDuals, r.Worth)
+	copy(x.BestDuals, s.proven)
 	x.Program.WorkLimit, x.Program.Stop = budget, s.stopped
 	y := r.Worth
 	switch {
@@ -163,6 +177,9 @@ func (s *solver) improve() {
 	s.work.Columns += x.Work()
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
+	}
+	if s.simpler && s.c.Source.BoundOnly {
+		s.proven = x.BestDuals
 	}
 	var t *settle.Search
 	if s.closer && !s.enough() && s.best.Pods == 0 {
@@ -347,34 +364,35 @@ const (
 	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
 	meansRows, meansPods = 64, 16
 	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
-	boundRows, boundWork = maxRows / 2, 100_000_000
-	// maxFinalSplits bounds what is left of a packing that is finished exactly; see maxSplits.
+	// Up to lateRows that is where the programme begins.
+	boundRows, boundWork, lateRows = maxRows / 2, 100_000_000, 3 * maxRows / 4
+	// maxFinalSplits bounds what is left of a packing that is finished exactly; see exact.MostSplits.
 	maxFinalSplits = 1 << 13
 )
 
 // budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
-// far as there are pods enough to pay for that. One of many problems that are tried, or one too large for the programme, begins with a quarter, and has
+// far as there are pods enough to pay for that; parts of a problem share what each problem has. One of many problems that are tried, or one too large for the programme, begins with a quarter, and has
 // all of its work at 10,000 pods only.
 func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
 	}
-	const most, mostTried = 600_000_000, 300_000_000
+	const most, mostTried, each, eachTried = 600_000_000, 300_000_000, 20_000_000, 5_000_000
 	pods, rows := int64(s.c.Pods()), int64(s.c.NumRows)
 	byPods := 500 * min(pods, 20_000)
 	if s.c.Source.Tried || rows > maxRows {
-		return min(5_000_000+byPods+rows*rows*min(pods, 10_000)/2, mostTried)
+		return min(eachTried/(1+s.others)+byPods+rows*rows*min(pods, 10_000)/2, mostTried)
 	}
-	return min(20_000_000+byPods+20*rows*rows*min(pods, 1000), most)
+	return min(each/(1+s.others)+byPods+20*rows*rows*min(pods, 1000), most)
 }
 
 // finish packs what a plan has left: exactly if that is little, else greedily. Pods that are worth nothing fill what is free, but are not left.
 func (s *solver) finish(pl *compact.Plan, y []float64) {
 	if !s.inexact && len(s.c.Limits) == 0 && pl.Pods > 0 && pl.Splits(maxFinalSplits) <= maxFinalSplits {
-		e, ok := solveExact(pl, maxFinalSplits)
-		s.work.Polish += e.work
-		if ok && e.whole() {
-			e.finish(&s.slab)
+		e, ok := exact.Solve(pl, maxFinalSplits)
+		s.work.Polish += e.Work
+		if ok && e.Whole() {
+			e.Finish(&s.slab)
 			return
 		}
 	}
@@ -383,96 +401,4 @@ func (s *solver) finish(pl *compact.Plan, y []float64) {
 		worth[i] = max(worth[i], v/1000)
 	}
 	s.greedy.run(pl, worth)
-}
-
-// solution brings the best plan into the caller's terms.
-func (s *solver) solution() Solution {
-	c, pl := s.c, s.best
-	s.work.Greedy = s.greedy.work
-	pl.Tidy()
-	out := Solution{Left: make([]int, len(c.Source.Items)), Cost: pl.Cost, Work: s.work}
-	d := newDistributor(c)
-	for _, p := range pl.Fillings {
-		d.distribute(p)
-	}
-	out.Patterns = d.out
-	d.reportLeft(out.Left)
-	if c.Source.Worth {
-		out.Worth = make([]float64, len(c.Source.Items))
-		for row, v := range s.worth {
-			for _, item := range c.ItemsOf[row] {
-				out.Worth[item] = v
-			}
-		}
-	}
-	if pl.Pods == 0 && !c.HasUnpackable && s.kind != KindNone {
-		out.Bound, out.BoundKind = min(s.bound, pl.Cost), s.kind
-	}
-	slices.SortFunc(out.Patterns, func(a, b Pattern) int {
-		return cmp.Or(cmp.Compare(a.Bin, b.Bin), slices.CompareFunc(a.Counts, b.Counts, func(x, y Count) int {
-			return cmp.Or(cmp.Compare(x.Item, y.Item), cmp.Compare(y.Pods, x.Pods))
-		}))
-	})
-	return out
-}
-
-// distributor hands the pods of rows out to the items that the rows were made of, in the items' order.
-type distributor struct {
-	c *compact.Problem
-	// at is, by row, the item whose turn it is, and left what is left of it.
-	at   []int
-	left []int
-	out  []Pattern
-}
-
-func newDistributor(c *compact.Problem) *distributor {
-	d := &distributor{c: c, at: make([]int, c.NumRows), left: make([]int, c.NumRows)}
-	for i, of := range c.ItemsOf {
-		d.left[i] = c.Source.Items[of[0]].Count
-	}
-	return d
-}
-
-// distribute adds the patterns for all copies of a filling: as few as items allow.
-func (d *distributor) distribute(p compact.Filling) {
-	for copies := int(p.Copies); copies > 0; {
-		n := copies
-		for x, i := range p.Rows {
-			n = min(n, max(1, d.left[i]/int(p.Counts[x])))
-		}
-		pattern := Pattern{Bin: d.c.Bins[p.Bin].Index, Copies: n, Counts: make([]Count, 0, len(p.Rows))}
-		for x, i := range p.Rows {
-			pattern.Counts = d.takeItems(pattern.Counts, int(i), int(p.Counts[x]), n)
-		}
-		slices.SortFunc(pattern.Counts, func(a, b Count) int { return cmp.Compare(a.Item, b.Item) })
-		d.out = append(d.out, pattern)
-		copies -= n
-	}
-}
-
-// takeItems takes q pods of a row for each of n copies. If one item does not have them all, n is 1.
-func (d *distributor) takeItems(counts []Count, row, q, n int) []Count {
-	for q > 0 {
-		got := min(q, d.left[row]/n)
-		if got > 0 {
-			counts = append(counts, Count{Item: int(d.c.ItemsOf[row][d.at[row]]), Pods: got})
-		}
-		q -= got
-		d.left[row] -= got * n
-		if d.left[row] == 0 && d.at[row]+1 < len(d.c.ItemsOf[row]) {
-			d.at[row]++
-			d.left[row] = d.c.Source.Items[d.c.ItemsOf[row][d.at[row]]].Count
-		}
-	}
-	return counts
-}
-
-// reportLeft says which pods have no bin.
-func (d *distributor) reportLeft(left []int) {
-	for i, of := range d.c.ItemsOf {
-		left[of[d.at[i]]] = d.left[i]
-		for _, item := range of[d.at[i]+1:] {
-			left[item] = d.c.Source.Items[item].Count
-		}
-	}
 }

@@ -91,10 +91,8 @@ func (p *Simpler) keepRules() {
 func (p *Simpler) joinRules() {
 	joined, most := bits.New(len(p.Items)), 0
 	for _, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
-		if of := p.rowsOf(r); !meet(joined, of) {
-			for w, word := range of {
-				joined[w] |= word
-			}
+		if of := p.rowsOf(r); !joined.Meets(of) {
+			joined.AddAll(of)
 			most += min(int(p.c.Rules[r].Most), p.podsOf(of)) // a rule may let more pods share a bin than there are
 		}
 	}
@@ -110,15 +108,6 @@ func (p *Simpler) podsOf(rows bits.Set) (n int) {
 		}
 	}
 	return n
-}
-
-func meet(a, b bits.Set) bool {
-	for w, word := range a {
-		if word&b[w] != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // rowsOf are the rows that have a part in a rule.
@@ -216,9 +205,7 @@ func (p *Simpler) addBin(some []int32) {
 		bin.Most = int(p.base.Remaining(some[0], int32(first.Copies)))
 	}
 	for _, b := range some {
-		for w, word := range p.c.Bins[b].Takes {
-			bin.Takes[w] |= word
-		}
+		bin.Takes.AddAll(p.c.Bins[b].Takes)
 	}
 	p.Bins, p.BinsOf = append(p.Bins, bin), append(p.BinsOf, some)
 }

@@ -1,4 +1,7 @@
-package optimise
+// Package exact solves small packing problems to the optimum, by dynamic programming over what is left of each row.
+//
+// It never gives an answer that is not the best, and says where a problem is too large for one. Start reading with Solve.
+package exact
 
 import (
 	"math"
@@ -7,14 +10,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-const (
-	// maxSplits bounds the problems that are solved exactly: how many ways there are to split remainders in two.
-	maxSplits = 1 << 20
-)
+// MostSplits bounds the problems that are solved exactly: how many ways there are to split remainders in two.
+const MostSplits = 1 << 20
 
-// exact solves a small problem to the optimum: the least cost of each remainder, by what the next bin holds. A remainder
+// Search solves a small problem to the optimum: the least cost of each remainder, by what the next bin holds. A remainder
 // is a number of pods of each row, written as one number with the rows as its digits.
-type exact struct {
+type Search struct {
 	c    *compact.Problem
 	open *compact.OpenBin
 	pl   *compact.Plan
@@ -31,13 +32,14 @@ type exact struct {
 	stages []stage
 	digits []int32
 	cnt    []int32
-	work   int64
+	// Work is what has been spent.
+	Work int64
 	// cut says that it was stopped before its end.
 	cut bool
 }
 
 // goesOn asks every now and then whether to stop.
-func (e *exact) goesOn(state int32) bool {
+func (e *Search) goesOn(state int32) bool {
 	if state%64 == 0 && !e.cut {
 		e.cut = e.c.Stopped()
 	}
@@ -51,15 +53,15 @@ type stage struct {
 	pick []int32
 }
 
-// solveExact finds the least cost that is possible, limits aside, to finish a plan; ok is false where the problem is too
-// large.
-func solveExact(pl *compact.Plan, most int64) (e *exact, ok bool) {
+// Solve finds the least cost that is possible, limits aside, to finish a plan; ok is false where the problem is too
+// large, with more than so many splits.
+func Solve(pl *compact.Plan, most int64) (e *Search, ok bool) {
 	c := pl.Problem
 	pairs := pl.Splits(most)
 	if pairs > most {
 		return nil, false
 	}
-	e = &exact{c: c, open: compact.NewOpenBin(c), pl: pl, cnt: make([]int32, 0, c.NumRows)}
+	e = &Search{c: c, open: compact.NewOpenBin(c), pl: pl, cnt: make([]int32, 0, c.NumRows)}
 	states := int32(1)
 	for i, n := range pl.Rest {
 		if n > 0 {
@@ -83,7 +85,7 @@ func solveExact(pl *compact.Plan, most int64) (e *exact, ok bool) {
 }
 
 // copies is how many stages there are beyond the first.
-func (e *exact) copies() int {
+func (e *Search) copies() int {
 	n := 0
 	for b := range e.c.Bins {
 		if e.c.Bins[b].Limited {
@@ -94,7 +96,7 @@ func (e *exact) copies() int {
 }
 
 // spell writes a remainder as digits and, without the zeros, as a filling.
-func (e *exact) spell(state int32) (rows, cnt []int32) {
+func (e *Search) spell(state int32) (rows, cnt []int32) {
 	e.cnt = e.cnt[:0]
 	for x := range e.rows {
 		d := state / e.stride[x] % (e.count[x] + 1)
@@ -105,7 +107,7 @@ func (e *exact) spell(state int32) (rows, cnt []int32) {
 }
 
 // singles finds the cheapest bin for each filling.
-func (e *exact) singles(states int32) {
+func (e *Search) singles(states int32) {
 	e.single, e.by = make([]int64, states), make([]int32, states)
 	for s := int32(1); s < states && e.goesOn(s); s++ {
 		rows, cnt := e.spell(s)
@@ -115,7 +117,7 @@ func (e *exact) singles(states int32) {
 			if bin.Price >= e.single[s] {
 				break
 			}
-			e.work += int64(e.c.NumResources + 1)
+			e.Work += int64(e.c.NumResources + 1)
 			if bin.Limited {
 				continue
 			}
@@ -123,19 +125,19 @@ func (e *exact) singles(states int32) {
 				e.single[s], e.by[s] = cost, int32(b)
 			}
 		}
-		e.work += int64(len(e.rows))
+		e.Work += int64(len(e.rows))
 	}
 }
 
 // price is what a bin costs that holds a filling.
-func (e *exact) price(b *compact.Bin, rows, cnt []int32) (cost int64, ok bool) {
+func (e *Search) price(b *compact.Bin, rows, cnt []int32) (cost int64, ok bool) {
 	pen, ok := e.open.Holds(b, rows, cnt)
 	return b.Price + pen, ok
 }
 
 // unlimited splits each remainder into what the next bin holds and the rest. The next bin always holds a pod of the
 // remainder's first row, so that no order of the same bins is tried twice.
-func (e *exact) unlimited(states int32) {
+func (e *Search) unlimited(states int32) {
 	e.least = make([]int64, states)
 	pick := make([]int32, states)
 	for s := int32(1); s < states && e.goesOn(s); s++ {
@@ -152,7 +154,7 @@ func (e *exact) unlimited(states int32) {
 
 // split tries all fillings of a remainder that begin with part and go on from row x, with so many pods of that at least.
 // Small fillings come first, so that of equal costs that of the smaller nodes stays.
-func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
+func (e *Search) split(s, part int32, x int, least int32, pick []int32) {
 	stride := e.stride[x]
 	if x+1 < len(e.digits) {
 		for q := least; q <= e.digits[x]; q++ {
@@ -168,11 +170,11 @@ func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
 		}
 	}
 	e.least[s] = best
-	e.work += int64(e.digits[x] + 1)
+	e.Work += int64(e.digits[x] + 1)
 }
 
 // limited adds stages for the copies of a bin of which there is only so much.
-func (e *exact) limited(b int32) {
+func (e *Search) limited(b int32) {
 	bin := &e.c.Bins[b]
 	states := int32(len(e.least))
 	e.one = make([]int64, states)
@@ -195,9 +197,9 @@ func (e *exact) limited(b int32) {
 }
 
 // extend tries all fillings of one more copy of a bin.
-func (e *exact) extend(s, part int32, x int, st *stage) {
+func (e *Search) extend(s, part int32, x int, st *stage) {
 	if x == len(e.digits) {
-		e.work++
+		e.Work++
 		if part == 0 || e.one[part] == math.MaxInt64 || e.least[s-part] == math.MaxInt64 {
 			return
 		}
@@ -211,11 +213,11 @@ func (e *exact) extend(s, part int32, x int, st *stage) {
 	}
 }
 
-// whole says that everything can be packed.
-func (e *exact) whole() bool { return e.least[len(e.least)-1] < math.MaxInt64 }
+// Whole says that everything can be packed.
+func (e *Search) Whole() bool { return e.least[len(e.least)-1] < math.MaxInt64 }
 
-// finish puts the optimum into the plan, which then may be above limits.
-func (e *exact) finish(s *compact.Slab) {
+// Finish puts the optimum into the plan, which then may be above limits.
+func (e *Search) Finish(s *compact.Slab) {
 	state := int32(len(e.least) - 1)
 	for k := len(e.stages) - 1; k >= 0; k-- {
 		st := &e.stages[k]
@@ -234,7 +236,7 @@ func (e *exact) finish(s *compact.Slab) {
 	}
 }
 
-func (e *exact) buy(s *compact.Slab, b, part int32, cost int64) {
+func (e *Search) buy(s *compact.Slab, b, part int32, cost int64) {
 	e.spell(part)
 	n := 0
 	for _, d := range e.digits {

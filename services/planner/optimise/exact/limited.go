@@ -1,4 +1,4 @@
-package optimise
+package exact
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ const limitedNodes = 50_000
 // limitedSearch finds the best packing of a small problem whose optimum is above limits: by the next bin, what it holds, and
 // the pods that are left out. The optimum without limits of each remainder cuts the search short.
 type limitedSearch struct {
-	e     *exact
+	e     *Search
 	slab  *compact.Slab
 	nodes int
 	left  int
@@ -21,11 +21,12 @@ type limitedSearch struct {
 	out  int
 }
 
-// searchLimited returns nil if the problem is too large to search it all.
-func searchLimited(e *exact, s *compact.Slab) *compact.Plan {
+// WithinLimits is the best packing from nothing that is within limits; nil if the problem is too large to search it all.
+func (e *Search) WithinLimits(s *compact.Slab) *compact.Plan {
+	e.pl = compact.NewPlan(e.c)
 	l := &limitedSearch{e: e, slab: s, nodes: limitedNodes}
 	l.visit(int32(len(e.least) - 1))
-	e.work += int64(limitedNodes-l.nodes) * 32
+	e.Work += int64(limitedNodes-l.nodes) * 32
 	if l.nodes < 0 {
 		return nil
 	}
