@@ -364,8 +364,8 @@ const (
 	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
 	meansRows, meansPods = 64, 16
 	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
-	// Up to lateRows that is where the programme begins.
-	boundRows, boundWork, lateRows = maxRows / 2, 100_000_000, 3 * maxRows / 4
+	// The programme goes on from there where there is work for lateRounds: sooner it does not get further.
+	boundRows, boundWork, lateRounds = maxRows / 2, 100_000_000, 400
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see exact.MostSplits.
 	maxFinalSplits = 1 << 13
 )
