@@ -48,14 +48,17 @@ const nodeOverhead = 1000
 // standard is the policy of a cluster that has none of its own.
 func standard() model.Policy { return model.Policy{PerNodeOverhead: nodeOverhead} }
 
-// Run measures the plan for a workload's pending pods on a catalogue. A plan that breaks a rule is an error.
-func Run(c *workload.Catalog, w *workload.Workload) (Result, error) {
+// Run measures the plan for a workload's pending pods on a catalogue, which goes so far; see Job.Work. A plan that breaks a rule is an error.
+func Run(c *workload.Catalog, w *workload.Workload, work int64) (Result, error) {
 	x, err := workload.New(c, w)
 	if err != nil {
 		return Result{}, err
 	}
 	in := x.Input
 	in.Policy, in.Kinds = bare(), []model.DecisionKind{model.KindProvision}
+	if work > 0 {
+		in.Policy.Work = &work
+	}
 	r := Result{
 		Workload: w.Name, Mode: Schedule, Threads: runtime.GOMAXPROCS(0), PendingPods: count(w.Pending),
 		ExistingNodes: len(w.Nodes), InstanceTypes: len(c.Types),

@@ -20,6 +20,8 @@ type Job struct {
 	Catalog, Workload string
 	// Types is how many of the catalogue's types are sold; 0 means all.
 	Types int
+	// Work is how far a plan goes, as model.Policy.Work says; 0 is as far as is usual.
+	Work int64
 	// Mode is Schedule or Disrupt; "" is Schedule.
 	Mode string
 	// Rounds ends mode Disrupt after so many plans; 0 goes on until nothing more comes.
@@ -75,7 +77,7 @@ func Measure(j Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run := Run
+	run := func(c *workload.Catalog, w *workload.Workload) (Result, error) { return Run(c, w, j.Work) }
 	if j.Mode == Disrupt {
 		run = func(c *workload.Catalog, w *workload.Workload) (Result, error) { return runDisrupt(c, w, j) }
 	}

@@ -93,7 +93,7 @@ func TestNodesMustBeOfTheCatalogue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = bench.Run(c, w); err == nil || !strings.Contains(err.Error(), "node n1") || !strings.Contains(err.Error(), want) {
+		if _, err = bench.Run(c, w, 0); err == nil || !strings.Contains(err.Error(), "node n1") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: said %v, want it to name the node and %s", change, err, want)
 		}
 	}

@@ -43,6 +43,7 @@ type options struct {
 	workloads []string
 	files     string
 	types     int
+	work      int64
 	mode      string
 	runs      int
 	threads   int
@@ -66,6 +67,7 @@ func (o *options) flags() *flag.FlagSet {
 	})
 	f.StringVar(&o.files, "files", "", "`directory` with catalog.json and workloads/NAME.json, used for the suite where it has them")
 	f.IntVar(&o.types, "types", 0, "sell only `N` of the catalogue's types; 0 is all")
+	f.Int64Var(&o.work, "work", 0, "how far plans go, thousands of steps, as --work of kerf plan says; 0 is as far as is usual")
 	f.StringVar(&o.mode, "mode", bench.Schedule, "what to measure: schedule, a plan for the pending pods; disrupt, plan after plan until no more nodes go")
 	f.IntVar(&o.runs, "runs", 3, "measure each workload `N` times; the run with the least CPU time counts")
 	f.IntVar(&o.threads, "threads", 1, "`N` threads may run at a time in a process that measures")
@@ -123,6 +125,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-threads %d: want 1 or more", o.threads)
 	case o.types < 0:
 		return fmt.Errorf("-types %d: want a number of types, or 0 for all", o.types)
+	case o.work < 0 || o.work > 0 && o.mode == bench.Disrupt:
+		return fmt.Errorf("-work %d: want thousands of steps, for -mode schedule, or 0 for as far as is usual", o.work)
 	case o.rounds < 0:
 		return fmt.Errorf("-rounds %d: want a number of plans, or 0 for all", o.rounds)
 	case o.mode != bench.Disrupt && (o.rounds > 0 || o.curve != "" || o.eviction != nil):
@@ -192,6 +196,9 @@ func (o *options) rows() ([]bench.Row, error) {
 		list = bench.DisruptRows
 	}
 	suite, err := list(o.files)
+	for i := range suite {
+		suite[i].Work = o.work
+	}
 	if err != nil || len(o.workloads) == 0 {
 		return suite, err
 	}
@@ -208,7 +215,7 @@ func (o *options) rows() ([]bench.Row, error) {
 		} else if o.files != "" && !known {
 			job.Catalog = filepath.Join(o.files, "catalog.json")
 		}
-		job.Types, job.Mode, job.Rounds, job.EvictionPrice = o.types, o.mode, cmp.Or(o.rounds, job.Rounds), o.eviction
+		job.Types, job.Work, job.Mode, job.Rounds, job.EvictionPrice = o.types, o.work, o.mode, cmp.Or(o.rounds, job.Rounds), o.eviction
 		out = append(out, bench.Row{Job: job})
 	}
 	return out, nil
@@ -229,7 +236,7 @@ func (o *options) fresh(ctx context.Context, j bench.Job) (bench.Result, error) 
 	}
 	//nolint:gosec // it is this program itself, and its arguments are the user's own
 	c := exec.CommandContext(ctx, program, "-in-process", "-runs", "1", "-o", "json",
-		"-catalog", j.Catalog, "-workload", j.Workload, "-types", strconv.Itoa(j.Types), "-mode", cmp.Or(j.Mode, bench.Schedule),
+		"-catalog", j.Catalog, "-workload", j.Workload, "-types", strconv.Itoa(j.Types), "-work", strconv.FormatInt(j.Work, 10), "-mode", cmp.Or(j.Mode, bench.Schedule),
 		"-rounds", strconv.Itoa(j.Rounds))
 	if j.EvictionPrice != nil {
 		c.Args = append(c.Args, "-eviction-price", strconv.FormatInt(*j.EvictionPrice, 10))
