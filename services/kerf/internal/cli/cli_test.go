@@ -441,6 +441,7 @@ func TestVersionAndCompletion(t *testing.T) {
 	}{
 		"the version as a flag": {[]string{"--version"}, "kerf "},
 		"a shell's script":      {[]string{"completion", "bash"}, "bash completion"},
+		"the shells":            {[]string{"completion"}, "zsh"},
 		"formats":               {[]string{"__complete", "plan", "-o", ""}, "table\njson\nyaml\n"},
 		"zones":                 {[]string{"__complete", "plan", "--zones", ""}, "us-east-1a\n"},
 		"preferences":           {[]string{"__complete", "plan", "--preferences", ""}, "priced\n"},
@@ -451,6 +452,13 @@ func TestVersionAndCompletion(t *testing.T) {
 				t.Errorf("exit code %d, printed %q, said %q", r.code, r.out, r.err)
 			}
 		})
+	}
+}
+
+func TestAShellThatIsNotKnownIsAnError(t *testing.T) {
+	t.Parallel()
+	if r := run(t, "", "completion", "tcsh"); r.code != cli.ExitError || r.out != "" || !strings.Contains(r.err, `unknown command "tcsh" for "kerf completion"`) {
+		t.Errorf("exit code %d, printed %q, said %q", r.code, r.out, r.err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
@@ -48,8 +50,8 @@ func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grp
 	return conn, err
 }
 
-// tlsFor takes from the folder what no flag says. A service that a forwarded port leads to has its name in its certificate, and
-// not the address.
+// tlsFor takes from the folder what no flag says. A service that a forwarded port leads to, or that another names by the address
+// of its pod, has its name in its certificate, and not the address.
 func (c *client) tlsFor(addr string, service protoreflect.ServiceDescriptor) rpc.ClientTLS {
 	tls := c.tls
 	if c.dir == "" {
@@ -59,7 +61,7 @@ func (c *client) tlsFor(addr string, service protoreflect.ServiceDescriptor) rpc
 	tls.CertFile = cmp.Or(tls.CertFile, filepath.Join(c.dir, "tls.crt"))
 	tls.KeyFile = cmp.Or(tls.KeyFile, filepath.Join(c.dir, "tls.key"))
 	host, _, err := net.SplitHostPort(addr)
-	if ip := net.ParseIP(host); tls.ServerName == "" && err == nil && (host == "localhost" || ip != nil && ip.IsLoopback()) {
+	if tls.ServerName == "" && err == nil && (host == "localhost" || net.ParseIP(host) != nil) {
 		tls.ServerName = "kerf-" + string(service.ParentFile().Package().Parent().Name())
 	}
 	return tls
@@ -74,6 +76,7 @@ func (c *client) askLeader(ctx context.Context, addrs []string, service protoref
 	asked := map[string]bool{}
 	var last error
 	for _, addr := range addrs {
+		from := addr
 		for range mostHops {
 			if asked[addr] {
 				break
@@ -84,6 +87,11 @@ func (c *client) askLeader(ctx context.Context, addrs []string, service protoref
 				return nil
 			}
 			last = fmt.Errorf("%s: %w", addr, err)
+			if addr != from && unreachable(err) {
+				// Of two replicas a forwarded port may well lead to the one that stands by, which names a pod's address.
+				last = fmt.Errorf("%s stands by; the one that leads can't be reached from here, forward the port of the pod that has its address"+
+					" (kubectl get pods -o wide): %w", from, last)
+			}
 			e, ok := rpcerr.From(err)
 			if !ok {
 				break
@@ -94,6 +102,12 @@ func (c *client) askLeader(ctx context.Context, addrs []string, service protoref
 		}
 	}
 	return last
+}
+
+// unreachable says that no one answered.
+func unreachable(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 func (c *client) ask(ctx context.Context, addr string, service protoreflect.ServiceDescriptor, call func(context.Context, grpc.ClientConnInterface) error) error {

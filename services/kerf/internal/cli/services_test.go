@@ -123,6 +123,7 @@ func TestClaimsFindTheLeader(t *testing.T) {
 	turns[0] = serveActuator(t, &actuator{follows: &turns[1]})
 	turns[1] = serveActuator(t, &actuator{follows: &turns[0]})
 	closed := closedAddress(t)
+	apart := serveActuator(t, &actuator{follows: &closed})
 	tests := map[string]struct {
 		addrs string
 		code  int
@@ -134,6 +135,8 @@ func TestClaimsFindTheLeader(t *testing.T) {
 		"there is none":                           {lost, cli.ExitError, "not the leader; there is none at the moment"},
 		"two that name each other are no leaders": {turns[0], cli.ExitError, "not the leader"},
 		"no one is there":                         {closed, cli.ExitError, closed + ": dial tcp " + closed},
+		"the one that leads can't be reached":     {apart, cli.ExitError, apart + " stands by; the one that leads can't be reached from here, forward the port of the pod"},
+		"its address is told":                     {apart, cli.ExitError, closed + ": dial tcp " + closed},
 		"an address elsewhere needs TLS":          {"192.0.2.1:7402", cli.ExitError, "--tls-ca"},
 	}
 	for name, tt := range tests {
