@@ -288,6 +288,63 @@ etcd: {enabled: false, endpoints: ["https://etcd.example.org:2379"]}
 	}
 }
 
+// TestAllThatServesMetricsIsScraped compares the monitor's ports with those that containers name, etcd's among them.
+func TestAllThatServesMetricsIsScraped(t *testing.T) {
+	serves := map[string]bool{}
+	var scraped []any
+	for _, overlay := range []string{"ha", "single"} {
+		objects := kustomize(t, overlay, []string{"../monitoring"}, "KERF_CLUSTER=prod")
+		scraped = at(t, objects["PodMonitor kerf"], "spec", "podMetricsEndpoints").([]any)
+		for key, o := range objects {
+			if !strings.HasPrefix(key, "Deployment ") && !strings.HasPrefix(key, "StatefulSet ") {
+				continue
+			}
+			for _, p := range at(t, o, "spec", "template", "spec", "containers", 0, "ports").([]any) {
+				if name := at(t, p, "name").(string); strings.HasSuffix(name, "health") || name == "metrics" {
+					serves[name] = true
+				}
+			}
+		}
+	}
+	got := map[string]bool{}
+	for _, e := range scraped {
+		got[at(t, e, "port").(string)] = true
+	}
+	if diff := cmp.Diff(serves, got); diff != "" {
+		t.Errorf("ports (-of containers +scraped):\n%s", diff)
+	}
+}
+
+// TestTheRegionIsEKSsWhereNoneIsSet: EKS gives a container with a role the cluster's region where the container names none.
+func TestTheRegionIsEKSsWhereNoneIsSet(t *testing.T) {
+	for settings, want := range map[string]bool{"{clusterName: prod}": false, "{clusterName: prod, region: eu-west-1}": true} {
+		objects, _, err := helm(t, "settings: "+settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := false
+		for _, e := range at(t, objects["Deployment kerf-actuator"], "spec", "template", "spec", "containers", 0, "env").([]any) {
+			got = got || at(t, e, "name") == "AWS_REGION"
+		}
+		if got != want {
+			t.Errorf("settings: %s: the container names AWS_REGION: %v, want %v", settings, got, want)
+		}
+	}
+}
+
+// TestEtcdKeepsItsQuorum: of three members no more than one may be evicted, whatever the services' budget says.
+func TestEtcdKeepsItsQuorum(t *testing.T) {
+	objects, _, err := helm(t, "settings: {clusterName: prod}\npodDisruptionBudget: {maxUnavailable: 50%}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{"kerf-etcd": float64(1), "kerf-actuator": "50%"} {
+		if got := at(t, objects["PodDisruptionBudget "+name], "spec", "maxUnavailable"); got != want {
+			t.Errorf("%s: maxUnavailable is %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestValuesThatAreWrongAreRefused(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}":                        "settings.clusterName",

@@ -21,7 +21,7 @@
 {{- include "kerf.workload" . -}}
 {{- else if eq $o.kind "StatefulSet" -}}
 {{- include "kerf.etcd" . -}}
-{{- else if eq $o.kind "PodDisruptionBudget" -}}
+{{- else if and (eq $o.kind "PodDisruptionBudget") (ne $o.metadata.name "kerf-etcd") -}}
 {{- $_ := set $o.spec "maxUnavailable" $v.podDisruptionBudget.maxUnavailable -}}
 {{- else if has $o.kind (list "PodMonitor" "PrometheusRule") -}}
 {{- with $v.serviceMonitor.additionalLabels -}}{{- $_ := set $o.metadata "labels" (merge $o.metadata.labels .) -}}{{- end -}}
@@ -56,6 +56,12 @@
 {{- $_ := set $c "image" (ternary $image (printf "%s/%s" $v.image.registry $image) (empty $v.image.registry)) -}}
 {{- $_ := set $c "imagePullPolicy" $v.image.pullPolicy -}}
 {{- with $own.resources | default $v.controller.resources -}}{{- $_ := set $c "resources" . -}}{{- end -}}
+{{- /* Where the container names AWS_REGION, EKS does not give it the cluster's. */ -}}
+{{- if not $v.settings.region -}}
+{{- $env := list -}}
+{{- range $c.env -}}{{- if ne .name "AWS_REGION" -}}{{- $env = append $env . -}}{{- end -}}{{- end -}}
+{{- $_ := set $c "env" $env -}}
+{{- end -}}
 {{- if $v.otlp.endpoint -}}{{- $_ := set $c "env" (concat $c.env (include "kerf.otlp" . | fromYamlArray)) -}}{{- end -}}
 {{- $_ := set $c "env" (concat $c.env ($v.controller.env | default list) ($own.env | default list)) -}}
 {{- $sum := printf "%s%s" (include "kerf.config" (dict "root" .root "service" $c.name)) (include "kerf.settings" .root) | sha256sum -}}
