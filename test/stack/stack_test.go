@@ -140,6 +140,9 @@ func TestBothFormsMakeTheSame(t *testing.T) {
 			if len(one.Roles) < 2 || len(one.Policies) < 1 || len(one.Queues) != 1 || len(one.Events) != 2 {
 				t.Errorf("made only %s", b)
 			}
+			if got := len(one.Association) == 1; got != (c.Issuer == "") {
+				t.Errorf("pods are associated with a role: %v; want that without IRSA, which gives way to it", got)
+			}
 		})
 	}
 }

@@ -29,7 +29,9 @@ resource "aws_iam_role" "actuator" {
   assume_role_policy = templatefile("${local.documents}/pod-identity-trust.json", { cluster = var.cluster_name })
 }
 
+# Not beside IRSA: where there is an association EKS goes by it alone, and pods of a cluster without its agent get nothing.
 resource "aws_eks_pod_identity_association" "actuator" {
+  count           = var.oidc_provider == "" ? 1 : 0
   cluster_name    = var.cluster_name
   namespace       = "kerf-system"
   service_account = "kerf-actuator"

@@ -10,7 +10,7 @@ variable "cluster_name" {
 variable "oidc_provider" {
   type        = string
   default     = ""
-  description = "For IRSA, the cluster's issuer without https://; empty for Pod Identity alone."
+  description = "For IRSA in the place of Pod Identity, the cluster's issuer without https://."
 }
 
 variable "queue_name" {
