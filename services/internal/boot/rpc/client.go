@@ -30,7 +30,7 @@ const (
 
 // ClientConfig is how a service reaches another one.
 type ClientConfig struct {
-	// Target is a gRPC name: "host:port", "dns:///planner.kerf.svc:7400", "unix:/path". Required. Without TLS it must be loopback
+	// Target is a gRPC name: "host:port", "dns:///kerf-planner.kerf-system.svc:7400", "unix:/path". Required. Without TLS it must be loopback
 	// or a unix socket.
 	Target    string    `json:"target"`
 	TLS       ClientTLS `json:"tls"`
@@ -59,7 +59,7 @@ func (c ClientConfig) Validate() error {
 	var errs []error
 	switch {
 	case c.Target == "":
-		errs = append(errs, config.Errorf("target", "required: where to dial, such as 127.0.0.1:7400 or dns:///planner.kerf.svc:7400"))
+		errs = append(errs, config.Errorf("target", "required: where to dial, such as 127.0.0.1:7400 or dns:///kerf-planner.kerf-system.svc:7400"))
 	case !c.TLS.on() && !localTarget(c.Target):
 		errs = append(errs, config.Errorf("tls", "required: target %s is not on loopback; set ca_file, cert_file and key_file", c.Target))
 	}

@@ -20,7 +20,7 @@ func newClaims(std IO) *cobra.Command {
 		Short: "List the nodes that Kerf asked for, and their state",
 		Example: `  kerf claims
   kerf claims --pool default --all
-  kerf claims --actuator actuator-0.kerf.svc:7500 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key`,
+  kerf claims --actuator kerf-actuator.kerf-system.svc:7500 --tls-dir kerf-certs/kerf-operator-tls`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
