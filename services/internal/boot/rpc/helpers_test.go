@@ -164,6 +164,7 @@ func newAuthority(t *testing.T, name string) *authority {
 type names struct {
 	cn, dns, uri string
 	expired      bool
+	runsOut      bool // in a minute, of the hour that it was made for
 }
 
 // issue writes <name>.crt, <name>.key and <name>-ca.crt to dir.
@@ -176,6 +177,9 @@ func (a *authority) issue(t *testing.T, dir, name string, n names) {
 	}
 	if n.expired {
 		template.NotAfter = time.Now().Add(-time.Minute)
+	}
+	if n.runsOut {
+		template.NotAfter = time.Now().Add(time.Minute)
 	}
 	if n.dns != "" {
 		template.DNSNames = []string{n.dns}

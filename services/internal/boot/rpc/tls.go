@@ -32,6 +32,7 @@ type material struct {
 
 	mu    sync.Mutex
 	read  time.Time
+	told  time.Time // when it was last said that the certificate runs out
 	certs []tls.Certificate
 	roots *x509.CertPool // nil: the system's
 }
@@ -65,6 +66,7 @@ func (m *material) reload() error {
 			return fmt.Errorf("tls: cert_file %s with key_file %s: %w", m.certFile, m.keyFile, err)
 		}
 		certs = []tls.Certificate{pair}
+		m.warnOfEnd(pair.Leaf)
 	}
 	if m.caFile != "" {
 		pem, err := os.ReadFile(m.caFile)
@@ -78,6 +80,16 @@ func (m *material) reload() error {
 	}
 	m.certs, m.roots = certs, roots
 	return nil
+}
+
+// warnOfEnd says once a day that the certificate has less than a tenth of its time left. Whoever renews it in time hears nothing,
+// and where no one does all calls fail from one moment to the next.
+func (m *material) warnOfEnd(leaf *x509.Certificate) {
+	if leaf.NotAfter.Sub(m.read) > leaf.NotAfter.Sub(leaf.NotBefore)/10 || m.read.Sub(m.told) < 24*time.Hour {
+		return
+	}
+	m.told = m.read
+	m.log.Warn("a certificate runs out: renew it", "file", m.certFile, "not_after", leaf.NotAfter)
 }
 
 func (c ServerTLS) material(log *slog.Logger) (*material, error) {

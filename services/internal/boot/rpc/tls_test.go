@@ -180,6 +180,24 @@ func TestHalfRotatedFilesKeepTheOldKeysInUse(t *testing.T) {
 	}
 }
 
+func TestACertificateThatRunsOutIsToldOnce(t *testing.T) {
+	for runsOut, want := range map[bool]int{false: 0, true: 1} {
+		dir, ca := t.TempDir(), newAuthority(t, "ca")
+		ca.issue(t, dir, "server", names{dns: "planner.test", runsOut: runsOut})
+		ca.issue(t, dir, "client", names{uri: watcherID})
+		f := fixture{server: rpc.ServerConfig{TLS: serverTLS(dir), Authz: rpc.Authz{"*": {"*"}}}}
+		f.start(t)
+		for range 2 { // each connection reads the files again
+			if err := do(t.Context(), f.dial(t, clientTLS(dir, "client"))); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := strings.Count(f.log.String(), "a certificate runs out"); got != want {
+			t.Errorf("runs out: %v: told %d times, want %d:\n%s", runsOut, got, want, f.log.String())
+		}
+	}
+}
+
 func TestBrokenFilesAreToldAtTheStart(t *testing.T) {
 	dir, ca := t.TempDir(), newAuthority(t, "ca")
 	ca.issue(t, dir, "server", names{dns: "planner.test"})
