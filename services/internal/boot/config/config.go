@@ -106,7 +106,13 @@ func explain(err error, data []byte, into any) error {
 
 // describe words a decoding error of one value for someone who has not read Go.
 func describe(err error) string {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case ok && wrong.Type.Kind() == reflect.String && wrong.Value == "bool":
+		return "got bool, want a string in quotes: YAML takes on, off, yes and no without them for true or false"
+	case ok && wrong.Type.Kind() == reflect.String:
+		return fmt.Sprintf("got %s, want a string, in quotes", wrong.Value)
+	case ok:
 		return fmt.Sprintf("got %s, want %s", wrong.Value, kindName(wrong.Type))
 	}
 	return err.Error()

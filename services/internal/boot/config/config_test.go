@@ -142,6 +142,7 @@ func TestYAMLIsReadAsStrictlyAsJSON(t *testing.T) {
 		"main:\n  wiat: 1s":         "main.wiat: unknown field",
 		"listen: x\nlisten: y":      `"listen" already`,
 		"listen: 7":                 "listen: got number, want a string",
+		"listen: off":               `listen: got bool, want a string in quotes: YAML takes on, off`,
 		"main: {wait: 50}":          "main.wait: 50 is not a duration",
 		"listen: x\n---\nlisten: y": "a second document",
 		"- listen":                  "want an object",
