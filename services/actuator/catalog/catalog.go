@@ -129,6 +129,8 @@ type Type struct {
 	BurstablePerformance bool  `json:"burstable,omitempty"`
 	// NestedVirtualization says that instances can run virtual machines themselves.
 	NestedVirtualization bool `json:"nestedVirtualization,omitempty"`
+	// NoClusterPlacement is what EC2 says of types that it launches into no placement group of the strategy cluster.
+	NoClusterPlacement bool `json:"noClusterPlacement,omitempty"`
 
 	GPUs []GPU `json:"gpus,omitempty"`
 	// Accelerators are the AWS machine-learning chips (Inferentia, Trainium).

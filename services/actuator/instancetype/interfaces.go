@@ -35,8 +35,8 @@ func (s Settings) allows(t catalog.Type) error {
 		return no("connectionTracking needs the hypervisor nitro")
 	case s.NestedVirtualization && !t.NestedVirtualization:
 		return no("it cannot run virtual machines itself")
-	case s.PlacementStrategy == "cluster" && t.BurstablePerformance:
-		return no("burstable types do not go into cluster placement groups")
+	case s.PlacementStrategy == "cluster" && (t.NoClusterPlacement || t.BurstablePerformance):
+		return no("EC2 takes it into no placement group of the strategy cluster")
 	}
 	perCard := map[int64]int64{}
 	for _, i := range s.Interfaces {

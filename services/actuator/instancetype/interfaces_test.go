@@ -38,6 +38,7 @@ func TestInterfacesThatTheClassLists(t *testing.T) {
 		"a first card without EFA":          {second, s},
 		"another hypervisor":                {catalog.Type{Name: "t2.large", Arch: "amd64", Hypervisor: "xen"}, Settings{Nitro: true}},
 		"no virtual machines of its own":    {p5, Settings{NestedVirtualization: true}},
+		"no place in clusters, EC2 says":    {catalog.Type{Name: "m7i-flex.large", Arch: "amd64", NoClusterPlacement: true}, Settings{PlacementStrategy: "cluster"}},
 		"burstable in a cluster of its own": {catalog.Type{Name: "t3.large", Arch: "amd64", BurstablePerformance: true}, Settings{PlacementStrategy: "cluster"}},
 	} {
 		if _, err := Resolve(tt.t, tt.s); !errors.Is(err, ErrIncompatible) {

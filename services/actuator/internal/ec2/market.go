@@ -196,6 +196,9 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	if s := i.InstanceStorageInfo; s != nil && s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
 		t.LocalNVMeGB = aws.ToInt64(s.TotalSizeInGB)
 	}
+	if g := i.PlacementGroupInfo; g != nil && len(g.SupportedStrategies) > 0 {
+		t.NoClusterPlacement = !slices.Contains(g.SupportedStrategies, types.PlacementGroupStrategyCluster)
+	}
 	network(&t, i.NetworkInfo)
 	accelerators(&t, i)
 	return t

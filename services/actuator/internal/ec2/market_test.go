@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,6 +49,18 @@ func described(t *testing.T) []types.InstanceTypeInfo {
 			},
 		},
 	)
+}
+
+func TestWhichTypesGoIntoNoClusterPlacementGroup(t *testing.T) {
+	for strategies, want := range map[string]bool{"cluster partition spread": false, "partition spread": true, "": false} { // nothing: not known
+		d := types.InstanceTypeInfo{InstanceType: "m7i-flex.large", PlacementGroupInfo: &types.PlacementGroupInfo{}}
+		for _, s := range strings.Fields(strategies) {
+			d.PlacementGroupInfo.SupportedStrategies = append(d.PlacementGroupInfo.SupportedStrategies, types.PlacementGroupStrategy(s))
+		}
+		if got := instanceType(&d).NoClusterPlacement; got != want {
+			t.Errorf("%q: %v, want %v", strategies, got, want)
+		}
+	}
 }
 
 func TestDevicesOfTypesAreOfferedToPods(t *testing.T) {
