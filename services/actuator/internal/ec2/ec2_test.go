@@ -46,8 +46,12 @@ func TestFleetError(t *testing.T) {
 		"an answer that leaves the override out is capacity too": {
 			[]types.CreateFleetError{{ErrorCode: aws.String("UnfulfillableCapacity")}}, nil, -1,
 		},
-		"a refusal among shortages is a refusal": {
-			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "none"), failure("UnauthorizedOperation", "no")},
+		"what is short is remembered beside a refusal too, and the rest is tried alone": {
+			[]types.CreateFleetError{in("us-east-1b", failure("UnauthorizedOperation", "no")), failure("InsufficientInstanceCapacity", "none")},
+			nil, 1,
+		},
+		"a refusal beside a shortage of who knows what is a refusal": {
+			[]types.CreateFleetError{{ErrorCode: aws.String("UnfulfillableCapacity")}, failure("UnauthorizedOperation", "no")},
 			cloud.ErrUnauthorized, 0,
 		},
 		"throttling":          {[]types.CreateFleetError{failure("RequestLimitExceeded", "slow")}, cloud.ErrThrottled, 0},

@@ -88,8 +88,9 @@ func unknownProfile(out *sdk.CreateFleetOutput, err error) bool {
 	return len(out.Instances) == 0 && slices.ContainsFunc(out.Errors, func(e types.CreateFleetError) bool { return kindOfFleet(e) == awserror.Profile })
 }
 
-// fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity alone was
-// the trouble, otherwise the first other kind with all of EC2's words.
+// fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity was the trouble,
+// otherwise the first other kind with all of EC2's words. What is short is remembered also where EC2 refused other offerings: those
+// are what is tried next, and a refusal of them alone is told then.
 func (l launch) fleetError(errs []types.CreateFleetError) error {
 	if len(errs) == 0 {
 		return fmt.Errorf("create fleet: %w, and EC2 gives no reason", cloud.ErrNoInstance)
@@ -105,7 +106,7 @@ func (l launch) fleetError(errs []types.CreateFleetError) error {
 		}
 	}
 	text := strings.Join(messages, "; ")
-	if offerings, all := l.shortages(errs); short && (all || len(offerings) > 0) {
+	if offerings, all := l.shortages(errs); len(offerings) > 0 || short && all {
 		return &cloud.CapacityError{Offerings: offerings, Message: text}
 	}
 	if short { // another subnet of the zone is tried
