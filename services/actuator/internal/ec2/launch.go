@@ -42,6 +42,9 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance
 	if err != nil {
 		return nil, fmt.Errorf("launch %s: %w", about(r), launchError(err, r))
 	}
+	if slices.ContainsFunc(out.Errors, func(e types.CreateFleetError) bool { return kindOfFleet(e) == awserror.Template }) {
+		a.forgetTemplates(groups) // the next attempt makes it again: this one's token gives the same answer
+	}
 	a.noteSubnets(r, out)
 	l := launch{r, byName, func(zone string) bool { return a.addresses.Open(r.Class.Subnets, zone) }}
 	return l.launched(out, groups)
