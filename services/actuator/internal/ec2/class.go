@@ -50,7 +50,7 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 	}
 
 	a.plane.Renew(ctx)
-	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{}))
+	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{maxPods: 1})) // launches say a number, too
 	switch {
 	case errors.Is(err, userdata.ErrTooLong):
 		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonUserDataSizeLimitExceeded, "userData", "%s", err)
