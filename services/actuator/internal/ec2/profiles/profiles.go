@@ -207,7 +207,8 @@ func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role str
 	_, err = x.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{
 		InstanceProfileName: aws.String(name), RoleName: aws.String(bare),
 	})
-	if notFound(err) {
+	// By its words, since the code is the same, IAM may mean the profile, which it has not heard of yet: that is tried again.
+	if notFound(err) && !strings.Contains(err.Error(), "Instance Profile") {
 		return "", "IAM role " + role + " does not exist", nil
 	}
 	if err != nil {
