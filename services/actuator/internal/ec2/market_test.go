@@ -54,7 +54,7 @@ func described(t *testing.T) []types.InstanceTypeInfo {
 func TestWhichTypesGoIntoNoClusterPlacementGroup(t *testing.T) {
 	for strategies, want := range map[string]bool{"cluster partition spread": false, "partition spread": true, "": false} { // nothing: not known
 		d := types.InstanceTypeInfo{InstanceType: "m7i-flex.large", PlacementGroupInfo: &types.PlacementGroupInfo{}}
-		for _, s := range strings.Fields(strategies) {
+		for s := range strings.FieldsSeq(strategies) {
 			d.PlacementGroupInfo.SupportedStrategies = append(d.PlacementGroupInfo.SupportedStrategies, types.PlacementGroupStrategy(s))
 		}
 		if got := instanceType(&d).NoClusterPlacement; got != want {
