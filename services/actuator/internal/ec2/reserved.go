@@ -37,7 +37,7 @@ func buyAs(in *sdk.CreateFleetInput, c cloud.Class, first model.RankedOffering) 
 
 // reserved finds the class's capacity reservations and its placement group. Where the class names none, EC2 is not asked.
 func (a *Adapter) reserved(ctx context.Context, s cloud.ClassSpec, out *cloud.Class) error {
-	f := reservations.Finder{EC2: a.ec2, Now: a.now}
+	f := reservations.Finder{EC2: a.ec2, Family: s.AMIFamily, Now: a.now}
 	if len(s.Reservations) > 0 {
 		found, err := f.Find(ctx, s.Reservations)
 		if err != nil {

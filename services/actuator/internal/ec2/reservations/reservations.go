@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +19,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 // EC2 is what a Finder asks.
@@ -29,10 +31,13 @@ type EC2 interface {
 // Finder finds what is reserved.
 type Finder struct {
 	EC2 EC2
-	Now func() time.Time
+	// Family is the AMI family of what is launched.
+	Family string
+	Now    func() time.Time
 }
 
-// Find returns the active reservations that any of the terms selects, by id. One that was not found by its id is left out.
+// Find returns the active reservations that any of the terms selects, by id. One that was not found by its id is left out, and so is
+// what no instance fits: EC2 would say of each launch that there is no room, and there is nothing cheaper than a reservation.
 func (f Finder) Find(ctx context.Context, terms []cloud.ReservationTerm) ([]cloud.Reservation, error) {
 	found := map[string]cloud.Reservation{}
 	for _, t := range terms {
@@ -51,11 +56,25 @@ func (f Finder) Find(ctx context.Context, terms []cloud.ReservationTerm) ([]clou
 			}
 			for i := range page.CapacityReservations {
 				r := &page.CapacityReservations[i]
+				if !f.fits(r) {
+					continue
+				}
 				found[aws.ToString(r.CapacityReservationId)] = reservation(r, f.Now())
 			}
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(x, y cloud.Reservation) int { return cmp.Compare(x.ID, y.ID) }), nil
+}
+
+// fits says that instances of the family can go into a reservation: they are on shared hardware, and a reservation is of an operating
+// system, of which that of images of one's own is not known.
+func (f Finder) fits(r *types.CapacityReservation) bool {
+	if r.Tenancy == types.CapacityReservationTenancyDedicated {
+		return false
+	}
+	const windows = "Windows"
+	known := r.InstancePlatform != "" && f.Family != string(awsv1.FamilyCustom)
+	return !known || strings.HasPrefix(string(r.InstancePlatform), windows) == strings.HasPrefix(f.Family, windows)
 }
 
 func filters(t cloud.ReservationTerm) []types.Filter {
