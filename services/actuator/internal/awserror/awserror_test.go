@@ -165,7 +165,12 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		code, words string
 		want        Kind
 	}{
-		"no stock":                               {"InsufficientInstanceCapacity", "", Capacity},
+		"no stock": {"InsufficientInstanceCapacity", "", Capacity},
+		"a type that a free account may not have": {
+			"InvalidParameterCombination",
+			"The specified instance type is not eligible for Free Tier. For a list of Free Tier instance types, run 'describe-instance-types' with the filter 'free-tier-eligible=true'.",
+			Capacity,
+		},
 		"a subnet without free addresses":        {"InsufficientFreeAddressesInSubnet", "", Addresses},
 		"a type that the zone does not sell":     {"Unsupported", "", Capacity},
 		"the same in a fleet":                    {"InvalidFleetConfiguration", "Your requested instance type (m5.large) is not supported in your requested Availability Zone (us-east-1e).", Capacity},

@@ -7,6 +7,8 @@ var exceptions = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	// What EC2 says of an instance profile that it does not know.
 	{"InvalidParameterValue", "IAM Instance Profile", Profile},
+	// Of an account on AWS's free plan, which may have some types alone.
+	{"InvalidParameterCombination", "instance type is not eligible for Free Tier", Capacity},
 	// A fleet's way to say that a type is not sold in a zone, which for other launches is Unsupported.
 	{"InvalidFleetConfiguration", "not supported in your requested Availability Zone", Capacity},
 	{"InvalidFleetConfig", "not supported in your requested Availability Zone", Capacity},
