@@ -92,6 +92,8 @@ type Settings struct {
 	BlockDevices int64 `json:",omitempty"`
 	// Interfaces are the network interfaces that each node gets; empty for its type's own.
 	Interfaces []Interface `json:",omitempty"`
+	// Prefixes is how many address prefixes each node's first interface gets; zero for none.
+	Prefixes int64 `json:",omitempty"`
 	// Nitro and NestedVirtualization leave only types whose hypervisor is nitro, and types that can run virtual machines.
 	Nitro, NestedVirtualization bool `json:",omitempty"`
 	// Memory is how many bytes nodes of a type have turned out to have, by the type's name, in the place of what is computed.

@@ -35,6 +35,10 @@ func (s Settings) allows(t catalog.Type) error {
 		return no("connectionTracking needs the hypervisor nitro")
 	case s.NestedVirtualization && !t.NestedVirtualization:
 		return no("it cannot run virtual machines itself")
+	case s.Prefixes > 0 && t.Hypervisor == "xen":
+		return no("ipPrefixCount needs a type of the Nitro system")
+	case t.IPv4PerENI > 0 && s.Prefixes >= t.IPv4PerENI: // each takes the place of an address, and the interface has one of its own
+		return no("its network interfaces take %d address prefixes, the class asks for %d", t.IPv4PerENI-1, s.Prefixes)
 	case s.PlacementStrategy == "cluster" && (t.NoClusterPlacement || t.BurstablePerformance):
 		return no("EC2 takes it into no placement group of the strategy cluster")
 	}

@@ -24,6 +24,9 @@ func TestInterfacesThatTheClassLists(t *testing.T) {
 	if n := got.Capacity.Value(model.Resource(Pods)); n != 1*49+2 {
 		t.Errorf("%d pods, want those of one interface: the other of card 0 has no addresses", n)
 	}
+	if _, err := Resolve(p5, Settings{Prefixes: 49}); err != nil {
+		t.Errorf("as many prefixes as an interface takes beside its own address: %v", err)
+	}
 	one := p5
 	one.NetworkCards, one.EFAInterfaces = 0, 1
 	second := p5
@@ -38,6 +41,8 @@ func TestInterfacesThatTheClassLists(t *testing.T) {
 		"a first card without EFA":          {second, s},
 		"another hypervisor":                {catalog.Type{Name: "t2.large", Arch: "amd64", Hypervisor: "xen"}, Settings{Nitro: true}},
 		"no virtual machines of its own":    {p5, Settings{NestedVirtualization: true}},
+		"no room for so many prefixes":      {catalog.Type{Name: "t3.small", Arch: "amd64", IPv4PerENI: 4}, Settings{Prefixes: 4}},
+		"no prefixes at all":                {catalog.Type{Name: "m4.large", Arch: "amd64", Hypervisor: "xen", IPv4PerENI: 10}, Settings{Prefixes: 1}},
 		"no place in clusters, EC2 says":    {catalog.Type{Name: "m7i-flex.large", Arch: "amd64", NoClusterPlacement: true}, Settings{PlacementStrategy: "cluster"}},
 		"burstable in a cluster of its own": {catalog.Type{Name: "t3.large", Arch: "amd64", BurstablePerformance: true}, Settings{PlacementStrategy: "cluster"}},
 	} {

@@ -94,6 +94,9 @@ func TestEachFieldIsRead(t *testing.T) {
 		ConnectionTracking:   cloud.ConnectionTracking{TCPEstablished: 10 * time.Minute, UDP: 30 * time.Second},
 		NestedVirtualization: "enabled", Context: "c",
 	}
+	if n := Settings(got).Prefixes; n != 2 {
+		t.Errorf("types are to take %d prefixes, want 2", n)
+	}
 	bare, _ := read(object(func(*awsv1.EC2NodeClassSpec) {}), "h")
 	want.Name, want.Hash, want.Role, want.AMIFamily, want.Tags = bare.Name, bare.Hash, bare.Role, bare.AMIFamily, bare.Tags
 	want.SubnetTerms, want.SecurityGroupTerms, want.ImageTerms, want.Metadata = bare.SubnetTerms, bare.SecurityGroupTerms, bare.ImageTerms, bare.Metadata
