@@ -25,10 +25,12 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"InsufficientReservedInstanceCapacity":              Capacity,
 	"InsufficientReservedInstancesCapacity":             Capacity,
 	"InsufficientVolumeCapacity":                        Capacity,
+	"AttachmentLimitExceeded":                           Capacity, // of volumes and interfaces, which is the type's
 	"EncryptedVolumesNotSupported":                      Capacity, // by the type
 	"IncompatibleHostRequirements":                      Capacity,
 	"InvalidCapacityReservationState":                   Capacity, // it has ended
 	"InvalidCapacityReservationState.PendingActivation": Capacity, // a block that has not begun
+	"PrivateIpAddressLimitExceeded":                     Capacity, // of an interface, which is the type's
 	"ReservationCapacityExceeded":                       Capacity,
 	"SpotMaxPriceTooLow":                                Capacity,
 	"UnfulfillableCapacity":                             Capacity,
@@ -136,24 +138,26 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	"UnrecognizedClientException":       Unauthorized,
 
 	// Requests that stay wrong.
-	"BatchEntryIdsNotDistinct":     Invalid,
-	"BootForVolumeTypeUnsupported": Invalid,
-	"ClientException":              Invalid,
-	"ClientInvalidParameterValue":  Invalid,
-	"DefaultVpcDoesNotExist":       Invalid,
-	"EmptyBatchRequest":            Invalid,
-	"NoSuchVersion":                Invalid,
-	"NonEBSInstance":               Invalid,
-	"TagLimitExceeded":             Invalid,
-	"TagPolicyViolation":           Invalid,
-	"TooManyEntriesInBatchRequest": Invalid,
-	"UnknownParameter":             Invalid,
-	"UnknownVolumeType":            Invalid,
-	"VPCIdNotSpecified":            Invalid,
-	"VPCResourceNotSpecified":      Invalid,
-	"ZonesMismatched":              Invalid,
-	"ValidationError":              Invalid,
-	"ValidationException":          Invalid,
+	"BatchEntryIdsNotDistinct":                Invalid,
+	"BootForVolumeTypeUnsupported":            Invalid,
+	"SecurityGroupsPerInstanceLimitExceeded":  Invalid,
+	"SecurityGroupsPerInterfaceLimitExceeded": Invalid,
+	"ClientException":                         Invalid,
+	"ClientInvalidParameterValue":             Invalid,
+	"DefaultVpcDoesNotExist":                  Invalid,
+	"EmptyBatchRequest":                       Invalid,
+	"NoSuchVersion":                           Invalid,
+	"NonEBSInstance":                          Invalid,
+	"TagLimitExceeded":                        Invalid,
+	"TagPolicyViolation":                      Invalid,
+	"TooManyEntriesInBatchRequest":            Invalid,
+	"UnknownParameter":                        Invalid,
+	"UnknownVolumeType":                       Invalid,
+	"VPCIdNotSpecified":                       Invalid,
+	"VPCResourceNotSpecified":                 Invalid,
+	"ZonesMismatched":                         Invalid,
+	"ValidationError":                         Invalid,
+	"ValidationException":                     Invalid,
 
 	// What is named and is not there.
 	"AWS.SimpleQueueService.NonExistentQueue": NotFound,
