@@ -227,10 +227,11 @@ func (c *claims) requests(subject string, claim *model.NodeClaim) {
 	}
 }
 
-// workloads checks that a new node does not get too many pods of one owner.
+// workloads checks that a new node does not get too many pods of one owner. A static pool's is not bought for its pods: they are
+// sent there as to nodes that are there.
 func (c *claims) workloads(subject string, claim *model.NodeClaim) {
 	most := c.f.Input.Policy.MaxPodsOfWorkloadPerNode
-	if most <= 0 {
+	if most <= 0 || c.f.Cluster.Static(claim.NodePool) {
 		return
 	}
 	pods := make(map[rules.Owner]int)
