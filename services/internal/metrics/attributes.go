@@ -45,6 +45,8 @@ const (
 	Completed  = "completed"
 	RolledBack = "rolled_back"
 	Ended      = "ended"
+	// NotLaunched is a claim for which EC2 launched no instance.
+	NotLaunched = "not_launched"
 )
 
 // Values of NodeState.

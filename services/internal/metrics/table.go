@@ -58,6 +58,7 @@ const (
 	StoreDuration
 
 	KubernetesDuration
+	CertificateLeft
 	BuildInfo
 )
 
@@ -234,8 +235,8 @@ func claims() []Instrument {
 		},
 		{
 			ID: ClaimsEnded, Name: "kerf.claim.ended", Kind: Counter, Unit: "{claim}", Services: actuator,
-			Attributes: []Attribute{pool(), capacityType(), open(Zone, "zone"), closed(Result, Ended, Failed)},
-			Text:       "Claims of which nothing is left. Those that failed never became a ready node.",
+			Attributes: []Attribute{pool(), capacityType(), open(Zone, "zone"), closed(Result, Ended, Failed, NotLaunched)},
+			Text:       "Claims of which nothing is left. Those that failed had an instance that never became a ready node; of others none was launched.",
 		},
 		{
 			ID: LaunchDuration, Name: "kerf.launch.duration", Kind: Histogram, Unit: "s", Services: actuator, Buckets: calls(),
@@ -336,6 +337,10 @@ func requests() []Instrument {
 				closed(Method, "GET", "POST", "PUT", "PATCH", "DELETE"), open(Status, "HTTP's code"), open(ErrorType, "`"+ErrorOther+"` where there was no answer; else absent"),
 			},
 			Text: "How long the API server took to begin its answers. 429 is its flow control, or a PodDisruptionBudget.",
+		},
+		{
+			ID: CertificateLeft, Name: "kerf.certificate.left", Kind: Gauge, Unit: "1", Services: []Service{Planner, Watcher, Actuator},
+			Text: "What share of its life the certificate still has that the service shows its clients; 1 without TLS.",
 		},
 		{
 			ID: BuildInfo, Name: "kerf.build.info", Kind: Gauge, Unit: "{build}", Services: []Service{Planner, Watcher, Actuator},

@@ -68,7 +68,10 @@ func (m *Measure) reached(c *model.Claim, pool attribute.KeyValue) {
 		}
 	case model.ClaimGone, model.ClaimFailed:
 		result := metrics.Ended
-		if c.State == model.ClaimFailed {
+		switch {
+		case c.State == model.ClaimFailed && c.InstanceID == "":
+			result = metrics.NotLaunched
+		case c.State == model.ClaimFailed:
 			result = metrics.Failed
 		}
 		m.recorder.Add(metrics.ClaimsEnded, 1, pool, capacity, metrics.Zone.String(c.Zone), metrics.Result.String(result))

@@ -49,6 +49,7 @@ type Server struct {
 
 	cfg    ServerConfig
 	secure bool
+	tls    *material // nil without
 	log    *slog.Logger
 	held   bool // Readiness
 	// draining is done once the server stops; it ends the streams, which have no
@@ -70,7 +71,7 @@ func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*
 		if err != nil {
 			return nil, err
 		}
-		s.secure = true
+		s.secure, s.tls = true, m
 		opts = append(opts, grpc.Creds(serverCredentials(m)))
 	}
 	s.Server = grpc.NewServer(opts...)

@@ -92,6 +92,17 @@ func (m *material) warnOfEnd(leaf *x509.Certificate) {
 	m.log.Warn("a certificate runs out: renew it", "file", m.certFile, "not_after", leaf.NotAfter)
 }
 
+// CertificateLeft is what share of its life the certificate still has that clients are shown: 0 where that has ended, and 1 without
+// TLS, where nothing does.
+func (s *Server) CertificateLeft() float64 {
+	if s.tls == nil {
+		return 1
+	}
+	certs, _ := s.tls.current()
+	leaf := certs[0].Leaf
+	return max(0, time.Until(leaf.NotAfter).Seconds()/leaf.NotAfter.Sub(leaf.NotBefore).Seconds())
+}
+
 func (c ServerTLS) material(log *slog.Logger) (*material, error) {
 	return newMaterial(&material{
 		certFile: c.CertFile, keyFile: c.KeyFile, caFile: c.ClientCAFile,

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,6 +188,13 @@ func TestACertificateThatRunsOutIsToldOnce(t *testing.T) {
 		ca.issue(t, dir, "client", names{uri: watcherID})
 		f := fixture{server: rpc.ServerConfig{TLS: serverTLS(dir), Authz: rpc.Authz{"*": {"*"}}}}
 		f.start(t)
+		srv, err := rpc.NewServer(f.server, slog.New(slog.DiscardHandler), f.tracing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := srv.CertificateLeft(); left >= 1 || left < 0.1 != runsOut {
+			t.Errorf("runs out: %v: %g of its life is said to be left", runsOut, left)
+		}
 		for range 2 { // each connection reads the files again
 			if err := do(t.Context(), f.dial(t, clientTLS(dir, "client"))); err != nil {
 				t.Error(err)
