@@ -344,3 +344,43 @@ func TestMoreWorkIsNotWorse(t *testing.T) {
 		last = s.Cost
 	}
 }
+
+// TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce compares the bound with a packing, where there are too many rows for the programme of a
+// bound alone and half of the demand would go to bins that are nearly free if there were more of them.
+func TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 6} {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := generated(400, 30, r.Uint64())
+		for i, it := range p.Items[:30:30] { // pods of four apps, each of which must be apart
+			p.Items[i].Count = max(1, it.Count/5)
+			for range 4 {
+				p.Items = append(p.Items, p.Items[i])
+			}
+		}
+		for b := range p.Bins {
+			p.Bins[b].Takes = all(len(p.Items))
+		}
+		for app := range 4 {
+			of := bits.New(len(p.Items))
+			for i := 30 + app; i < len(p.Items); i += 4 {
+				of.Add(i)
+			}
+			p.Rules = append(p.Rules, problem.Rule{Trigger: of, Counted: of, Most: 1 + app})
+		}
+		for b := range 3 {
+			scarce := p.Bins[len(p.Bins)/2+b]
+			scarce.Price, scarce.Most = scarce.Price/20, 10
+			p.Bins = append(p.Bins, scarce)
+		}
+		s := optimise.Solve(p)
+		if bad := check(p, s); bad != "" {
+			t.Fatalf("seed %d: %s", seed, bad)
+		}
+		alone := *p
+		alone.BoundOnly, alone.Known, alone.Work = true, s.Cost, 3_000_000_000
+		b := optimise.Solve(&alone)
+		if b.Bound > s.Cost || b.Bound < s.Cost/2 {
+			t.Errorf("seed %d: a packing costs %d, and the bound is %d (%v)", seed, s.Cost, b.Bound, b.BoundKind)
+		}
+	}
+}

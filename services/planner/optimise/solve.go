@@ -178,7 +178,7 @@ func (s *solver) improve() {
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
 	}
-	if s.simpler && s.c.Source.BoundOnly {
+	if s.simpler && s.c.Source.BoundOnly && !x.Tolls() {
 		s.proven = x.BestDuals
 	}
 	var t *settle.Search

@@ -1,6 +1,10 @@
 package pricing
 
-import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
 
 // limitRow is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
 // what is left. Those that do not bind are left out, for they would only make the inverse larger.
@@ -44,6 +48,11 @@ func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
 		}
 	}
 	copy(x.BestDuals, duals)
+}
+
+// Tolls says that some bins cost a toll beside their price in the best bound: fillings may be worth more than the price of their bin then.
+func (x *Columns) Tolls() bool {
+	return slices.ContainsFunc(x.bestLimitDuals, func(toll float64) bool { return toll > 0 })
 }
 
 // countsNodes says that numbers of nodes are rows.
