@@ -1,7 +1,10 @@
 // Package bits has sets of small numbers. It never knows what they are numbers of. Start reading at Set.
 package bits
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Set is a set of numbers that are not negative. The zero value is empty. Copies share what they have.
 type Set []uint64
@@ -57,6 +60,19 @@ func (s *Set) AddAll(other Set) {
 	}
 	for i, word := range other {
 		(*s)[i] |= word
+	}
+}
+
+// All are the numbers in the set, the least first.
+func (s Set) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(k<<6 + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *solver) packAsSimpler(work int64) {
 
 // goOn has the programme begin with what pods are worth to a simpler problem: no filling is worth more there than its price, nor is it here.
 func (s *solver) goOn(g *guide) {
-	if g.sub.proven == nil || 2*s.budget() < lateRounds*s.c.RoundWork() {
+	if g.sub.proven == nil || s.c.NumRows > lateRows || 2*s.budget() < lateRounds*s.c.RoundWork() {
 		return
 	}
 	s.proven = make([]float64, s.c.NumRows)

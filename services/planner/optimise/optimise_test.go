@@ -384,3 +384,31 @@ func TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce(t *testing.T) {
 		}
 	}
 }
+
+// TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem compares it with a packing, of many apps with a pod or two each, which must be apart: to
+// settle the simpler problem, whose rows are few, parts of it are priced, too.
+func TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem(t *testing.T) {
+	for _, seed := range []uint64{3, 4} {
+		r := rand.New(rand.NewPCG(seed, 79))
+		rows := 130 + r.IntN(30)
+		p := &problem.Problem{}
+		requests := make([][]int64, 1+r.IntN(8))
+		for k := range requests {
+			requests[k] = []int64{300 + r.Int64N(3000), 500 + r.Int64N(6500)}
+		}
+		for i := range rows {
+			p.Items = append(p.Items, problem.Item{Request: requests[r.IntN(len(requests))], Count: 1 + r.IntN(2)})
+			of := set(rows, i)
+			p.Rules = append(p.Rules, problem.Rule{Trigger: of, Counted: of, Most: 1})
+		}
+		for k := range 3 {
+			f := int64(1) << (2 * k)
+			p.Bins = append(p.Bins, Bin(1000*f-60*f*int64(k)+r.Int64N(100), -1, all(rows), 4000*f, 8000*f))
+		}
+		s := optimise.Solve(p)
+		p.BoundOnly, p.Known = true, s.Cost
+		if b := optimise.Solve(p); b.Bound > s.Cost || b.Bound < s.Bound {
+			t.Errorf("seed %d: a packing costs %d, its own bound is %d, and the bound alone %d (%v)", seed, s.Cost, s.Bound, b.Bound, b.BoundKind)
+		}
+	}
+}

@@ -77,3 +77,13 @@ func TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone(t *testing.T) 
 		}
 	}
 }
+
+// TestABoundIsThatOfPartsThatCostSomething has one part on a node that exists already, and too many different requests for the exact method.
+func TestABoundIsThatOfPartsThatCostSomething(t *testing.T) {
+	free, paid := generated(200, 30, 1), generated(200, 5, 2)
+	free.Bins = []problem.Bin{Bin(0, 1, all(len(free.Items)), 1e9, 1e9, 1e9)}
+	alone, both := optimise.Solve(paid), optimise.Solve(beside(free, paid))
+	if both.Cost != alone.Cost || both.Bound != alone.Bound || both.Bound == 0 {
+		t.Errorf("cost %d and bound %d (%v); without the part that costs nothing %d and %d", both.Cost, both.Bound, both.BoundKind, alone.Cost, alone.Bound)
+	}
+}

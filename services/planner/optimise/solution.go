@@ -16,7 +16,7 @@ func solveParts(p *problem.Problem, some []parts.Part) Solution {
 		out.Worth = make([]float64, len(p.Items))
 	}
 	for _, x := range some {
-		s := solveOne(x.Problem(p), len(some)-1)
+		s := solveOne(&x.Problem, len(some)-1)
 		for _, pattern := range s.Patterns {
 			pattern.Bin = x.Bins[pattern.Bin]
 			for k := range pattern.Counts {
@@ -30,11 +30,14 @@ func solveParts(p *problem.Problem, some []parts.Part) Solution {
 				out.Worth[i] = s.Worth[k]
 			}
 		}
+		if s.BoundKind == KindNone && !slices.ContainsFunc(s.Left, func(n int) bool { return n > 0 }) {
+			s.BoundKind = KindResource // of nothing: all of it is on bins that cost nothing
+		}
 		out.Cost, out.Bound, out.BoundKind = out.Cost+s.Cost, out.Bound+s.Bound, min(out.BoundKind, s.BoundKind)
 		out.Work.add(s.Work)
 	}
-	if out.BoundKind == KindNone {
-		out.Bound = 0
+	if out.BoundKind == KindNone || out.Bound == 0 && out.Cost > 0 {
+		out.Bound, out.BoundKind = 0, KindNone
 	}
 	slices.SortFunc(out.Patterns, comparePatterns)
 	return out

@@ -179,7 +179,7 @@ func (s *solver) improve() {
 		s.worth = x.BestDuals
 	}
 	if s.simpler && s.c.Source.BoundOnly && !x.Tolls() {
-		s.proven = x.BestDuals
+		s.proven = slices.Clone(x.BestDuals) // settling goes on with those of halves
 	}
 	var t *settle.Search
 	if s.closer && !s.enough() && s.best.Pods == 0 {
@@ -364,8 +364,8 @@ const (
 	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
 	meansRows, meansPods = 64, 16
 	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
-	// The programme goes on from there where there is work for lateRounds: sooner it does not get further.
-	boundRows, boundWork, lateRounds = maxRows / 2, 100_000_000, 400
+	// The programme goes on from there up to lateRows where there is work for lateRounds: sooner it does not get further.
+	boundRows, boundWork, lateRows, lateRounds = maxRows / 2, 100_000_000, 4 * maxRows, 400
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see exact.MostSplits.
 	maxFinalSplits = 1 << 13
 )

@@ -10,27 +10,48 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// Part is what of a problem has no bin and no limit in common with the rest of it: items and bins, by their places there.
-type Part struct{ Items, Bins []int }
+// Part is what of a problem has no bin and no limit in common with the rest of it: Items and Bins are the places in the whole of those of the
+// part's own problem.
+type Part struct {
+	Items, Bins []int
+	Problem     problem.Problem
+	// ruleAt are the places of those rules that its items have a part in.
+	ruleAt map[int]int
+}
 
-// Of splits a problem where nothing that is bought in one part changes what is best for another, as with teams that have a pool each: a
-// programme of few rows is solved sooner and further than one of many. Items that no bin takes are in the first; nil where all is one part.
+// Of takes a problem apart where nothing that is bought in one part changes what is best for another, as with teams that have a pool each: a
+// programme of few rows is solved sooner and further than one of many. Each has its share of the work, and what is known of the whole is not known
+// of any. Items that no bin takes are in the first; nil where all is one part.
 func Of(p *problem.Problem) []Part {
 	sets := itemsApart(p)
 	if len(sets) < 2 {
 		return nil
 	}
-	out := make([]Part, len(sets))
-	for i := range p.Items {
-		at := max(0, slices.IndexFunc(sets, func(s bits.Set) bool { return s.Has(i) }))
-		out[at].Items = append(out[at].Items, i)
+	x := sharer{whole: p, parts: make([]Part, len(sets)), of: make([]int, len(p.Items)), at: make([]int, len(p.Items))}
+	for k := range x.parts {
+		x.parts[k].Problem, x.parts[k].ruleAt = *p, make(map[int]int)
+		q := &x.parts[k].Problem
+		q.Items, q.Bins, q.Rules, q.Limits, q.Penalties, q.Known = nil, nil, nil, nil, nil, 0
 	}
-	for b := range p.Bins {
-		if at := slices.IndexFunc(sets, p.Bins[b].Takes.Meets); at >= 0 {
-			out[at].Bins = append(out[at].Bins, b)
+	for k, s := range sets {
+		for i := range s.All() {
+			x.of[i] = k
 		}
 	}
-	return out
+	for i, it := range p.Items {
+		q := &x.parts[x.of[i]]
+		x.at[i] = len(q.Items)
+		q.Items, q.Problem.Items = append(q.Items, i), append(q.Problem.Items, it)
+	}
+	x.shareRules()
+	x.shareBins()
+	if p.Work > 0 {
+		for k := range x.parts {
+			q := &x.parts[k].Problem
+			q.Work = max(1, int64(float64(p.Work)*float64(podsOf(q.Items))/float64(max(1, podsOf(p.Items)))))
+		}
+	}
+	return x.parts
 }
 
 // itemsApart are the items that bins take: those together of which a bin takes some, or bins that are under one limit do. Their order does not
@@ -66,52 +87,83 @@ func itemsApart(p *problem.Problem) (sets []bits.Set) {
 	return sets
 }
 
-// Problem is the part as a problem of its own, with its share of the work. What is known of the whole is not known of it.
-func (x *Part) Problem(p *problem.Problem) *problem.Problem {
-	out := *p
-	out.Items, out.Bins, out.Rules, out.Limits, out.Penalties, out.Known = nil, nil, nil, nil, nil, 0
-	for _, i := range x.Items {
-		out.Items = append(out.Items, p.Items[i])
-	}
-	binAt := make(map[int]int, len(x.Bins))
-	for k, b := range x.Bins {
-		bin := p.Bins[b]
-		bin.Takes = x.within(bin.Takes)
-		out.Bins, binAt[b] = append(out.Bins, bin), k
-	}
-	for _, r := range p.Rules { // all of them: bins name them by their places
-		out.Rules = append(out.Rules, problem.Rule{Trigger: x.within(r.Trigger), Counted: x.within(r.Counted), Most: r.Most})
-	}
-	for _, l := range p.Limits {
-		limit := problem.Limit{Most: l.Most}
-		for _, b := range x.Bins {
-			limit.Amount = append(limit.Amount, l.Amount[b])
-		}
-		if slices.ContainsFunc(limit.Amount, func(amount int64) bool { return amount != 0 }) {
-			out.Limits = append(out.Limits, limit)
-		}
-	}
-	for _, v := range p.Penalties {
-		i, found := slices.BinarySearch(x.Items, v.Item)
-		if b, ok := binAt[v.Bin]; ok && found {
-			out.Penalties = append(out.Penalties, problem.Penalty{Item: i, Bin: b, Price: v.Price})
-		}
-	}
-	if p.Work > 0 {
-		out.Work = max(1, int64(float64(p.Work)*float64(podsOf(out.Items))/float64(max(1, podsOf(p.Items)))))
-	}
-	return &out
+// sharer shares a problem out: by item, of is its part, and at its place there.
+type sharer struct {
+	whole  *problem.Problem
+	parts  []Part
+	of, at []int
 }
 
-// within are those items of a set that are in the part, by their places there.
-func (x *Part) within(s bits.Set) bits.Set {
-	out := bits.New(len(x.Items))
-	for k, i := range x.Items {
-		if s.Has(i) {
-			out.Add(k)
-		}
+// within splits a set of items by part, each with places there.
+func (x *sharer) within(s bits.Set) map[int]bits.Set {
+	out := make(map[int]bits.Set)
+	for i := range s.All() {
+		some := out[x.of[i]]
+		some.Add(x.at[i])
+		out[x.of[i]] = some
 	}
 	return out
+}
+
+// shareRules gives each part the rules that its items have a part in.
+func (x *sharer) shareRules() {
+	for r, rule := range x.whole.Rules {
+		triggers, counted := x.within(rule.Trigger), x.within(rule.Counted)
+		for k := range x.parts {
+			if triggers[k] != nil || counted[k] != nil {
+				q := &x.parts[k]
+				q.ruleAt[r] = len(q.Problem.Rules)
+				q.Problem.Rules = append(q.Problem.Rules, problem.Rule{Trigger: triggers[k], Counted: counted[k], Most: rule.Most})
+			}
+		}
+	}
+}
+
+// shareBins gives each part its bins, with what is said of them.
+func (x *sharer) shareBins() {
+	partOf, at := make([]int, len(x.whole.Bins)), make([]int, len(x.whole.Bins))
+	for b, bin := range x.whole.Bins {
+		first := bin.Takes.First()
+		if first < 0 {
+			partOf[b] = -1
+			continue
+		}
+		partOf[b] = x.of[first]
+		q := &x.parts[partOf[b]]
+		bin.Takes = x.within(bin.Takes)[partOf[b]]
+		var before []problem.Before
+		for _, v := range bin.Before {
+			if r, ok := q.ruleAt[v.Rule]; ok {
+				v.Rule = r
+				before = append(before, v)
+			}
+		}
+		bin.Before, at[b] = before, len(q.Bins)
+		q.Bins, q.Problem.Bins = append(q.Bins, b), append(q.Problem.Bins, bin)
+	}
+	for _, l := range x.whole.Limits {
+		k := -1 // all bins that it is over and that take something are in one part
+		for b, amount := range l.Amount {
+			if amount != 0 && partOf[b] >= 0 {
+				k = partOf[b]
+				break
+			}
+		}
+		if k < 0 {
+			continue
+		}
+		q, limit := &x.parts[k], problem.Limit{Most: l.Most}
+		for _, b := range q.Bins {
+			limit.Amount = append(limit.Amount, l.Amount[b])
+		}
+		q.Problem.Limits = append(q.Problem.Limits, limit)
+	}
+	for _, v := range x.whole.Penalties {
+		if k := x.of[v.Item]; k == partOf[v.Bin] {
+			q := &x.parts[k].Problem
+			q.Penalties = append(q.Penalties, problem.Penalty{Item: x.at[v.Item], Bin: at[v.Bin], Price: v.Price})
+		}
+	}
 }
 
 func podsOf(items []problem.Item) (n int) {
