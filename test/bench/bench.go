@@ -61,7 +61,7 @@ func Run(c *workload.Catalog, w *workload.Workload, work int64) (Result, error) 
 	}
 	r := Result{
 		Workload: w.Name, Mode: Schedule, Threads: runtime.GOMAXPROCS(0), PendingPods: count(w.Pending),
-		ExistingNodes: len(w.Nodes), InstanceTypes: len(c.Types),
+		ExistingNodes: len(w.Nodes), InstanceTypes: len(c.Types), Work: work,
 	}
 	p, err := r.decide(in)
 	if err != nil {

@@ -38,6 +38,8 @@ type Result struct {
 	// Given is nil unless the mode is disrupt. Its fields are part of the object.
 	*Given
 
+	// Work is how far the plan was to go, as Job.Work says.
+	Work int64 `json:"work,omitempty"`
 	// LowerBound is what no plan for the pods can undercut; 0 when none is known. Gap is the cost over it, less one.
 	LowerBound float64 `json:"lowerBound"`
 	Gap        float64 `json:"gap"`

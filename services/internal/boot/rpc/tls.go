@@ -100,7 +100,11 @@ func (s *Server) CertificateLeft() float64 {
 	}
 	certs, _ := s.tls.current()
 	leaf := certs[0].Leaf
-	return max(0, time.Until(leaf.NotAfter).Seconds()/leaf.NotAfter.Sub(leaf.NotBefore).Seconds())
+	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
+	if left <= 0 || life <= 0 {
+		return 0
+	}
+	return left.Seconds() / life.Seconds()
 }
 
 func (c ServerTLS) material(log *slog.Logger) (*material, error) {
