@@ -66,7 +66,8 @@ type solver struct {
 }
 
 func (s *solver) run() {
-	s.gap, s.closer = max(s.c.Source.GapTarget, leastGap), !s.c.Source.Worth && !s.c.Source.Tried && settle.Suits(s.c)
+	unknown := s.c.Source.BoundOnly && s.others > 0 // what the known plan pays for this part: settling would go up to what the greedy one does
+	s.gap, s.closer = max(s.c.Source.GapTarget, leastGap), !s.c.Source.Worth && !s.c.Source.Tried && !unknown && settle.Suits(s.c)
 	s.best, s.base = compact.NewPlan(s.c), compact.NewPlan(s.c)
 	s.greedy = newGreedy(s.c, &s.slab)
 	if s.c.Source.Drop {
