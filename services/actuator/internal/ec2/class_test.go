@@ -10,14 +10,13 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
 
-// What launches make of a class's own text is what the class is checked for: they always say how many pods a node takes.
-func TestUserDataThatLaunchesTakeIsNoFaultOfTheClass(t *testing.T) {
+// adapterOf is an adapter whose AWS is a handler.
+func adapterOf(t *testing.T, aws http.HandlerFunc) *Adapter {
+	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "<%sResponse></%[1]sResponse>", r.FormValue("Action"))
-	}))
-	defer server.Close()
+	server := httptest.NewServer(aws)
+	t.Cleanup(server.Close)
 	a, err := New(t.Context(), Config{
 		Cluster: "demo", Region: "us-east-1", Endpoint: server.URL,
 		API: userdata.APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16", KubernetesVersion: "1.33"},
@@ -25,6 +24,14 @@ func TestUserDataThatLaunchesTakeIsNoFaultOfTheClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// What launches make of a class's own text is what the class is checked for: they always say how many pods a node takes.
+func TestUserDataThatLaunchesTakeIsNoFaultOfTheClass(t *testing.T) {
+	a := adapterOf(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "<%sResponse></%[1]sResponse>", r.FormValue("Action"))
+	})
 	for text, want := range map[string]bool{"max-pods = 110": true, "kube-api-qps = 30": true, "kube-reserved = {cpu = \"1\"}": false} {
 		class, err := a.Look(t.Context(), cloud.ClassSpec{
 			Name: "default", AMIFamily: userdata.Bottlerocket, InstanceProfile: "nodes", UserData: "[settings.kubernetes]\n" + text,

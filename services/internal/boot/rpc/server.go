@@ -47,11 +47,10 @@ type Server struct {
 	// Metrics, if set before Serve, answers /metrics on health_listen.
 	Metrics http.Handler
 
-	cfg    ServerConfig
-	secure bool
-	tls    *material // nil without
-	log    *slog.Logger
-	held   bool // Readiness
+	cfg  ServerConfig
+	tls  *material // nil without
+	log  *slog.Logger
+	held bool // Readiness
 	// draining is done once the server stops; it ends the streams, which have no
 	// end of their own. It is the server's life, not a call's.
 	draining context.Context //nolint:containedctx // see above
@@ -71,7 +70,7 @@ func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*
 		if err != nil {
 			return nil, err
 		}
-		s.secure, s.tls = true, m
+		s.tls = m
 		opts = append(opts, grpc.Creds(serverCredentials(m)))
 	}
 	s.Server = grpc.NewServer(opts...)
@@ -167,7 +166,7 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Server.Serve(lis) }()
-	s.log.InfoContext(ctx, "serving", telemetry.KeyAddress, lis.Addr().String(), "tls", s.secure)
+	s.log.InfoContext(ctx, "serving", telemetry.KeyAddress, lis.Addr().String(), "tls", s.tls != nil)
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", lis.Addr(), err)

@@ -82,10 +82,13 @@ func (m *material) reload() error {
 	return nil
 }
 
-// warnOfEnd says once a day that the certificate has less than a tenth of its time left. Whoever renews it in time hears nothing,
-// and where no one does all calls fail from one moment to the next.
+// lastPart is the part of a certificate's life in which its end is told, as the alert KerfCertificateEnds does.
+const lastPart = 0.1
+
+// warnOfEnd says once a day that the certificate is in the last part of its life: where no one renews it all calls fail from one moment
+// to the next.
 func (m *material) warnOfEnd(leaf *x509.Certificate) {
-	if leaf.NotAfter.Sub(m.read) > leaf.NotAfter.Sub(leaf.NotBefore)/10 || m.read.Sub(m.told) < 24*time.Hour {
+	if left(leaf, m.read) > lastPart || m.read.Sub(m.told) < 24*time.Hour {
 		return
 	}
 	m.told = m.read
@@ -99,12 +102,16 @@ func (s *Server) CertificateLeft() float64 {
 		return 1
 	}
 	certs, _ := s.tls.current()
-	leaf := certs[0].Leaf
-	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
-	if left <= 0 || life <= 0 {
+	return left(certs[0].Leaf, time.Now())
+}
+
+// left is what share of its life a certificate has left.
+func left(leaf *x509.Certificate, now time.Time) float64 {
+	rest, life := leaf.NotAfter.Sub(now), leaf.NotAfter.Sub(leaf.NotBefore)
+	if rest <= 0 || life <= 0 {
 		return 0
 	}
-	return left.Seconds() / life.Seconds()
+	return rest.Seconds() / life.Seconds()
 }
 
 func (c ServerTLS) material(log *slog.Logger) (*material, error) {
