@@ -105,7 +105,7 @@ func fullClass() model.PodClass {
 		PodAffinity:       []model.PodAffinityTerm{affinity},
 		PodAntiAffinity:   []model.PodAffinityTerm{affinity},
 		HostPorts:         []model.HostPort{{Protocol: "TCP", Port: 80, IP: "10.0.0.1"}},
-		Volumes:           []model.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "a")}}}}},
+		Volumes:           []model.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Exclusive: true, Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "a")}}}}},
 		VolumeAttachments: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 1}},
 		DeviceClaims: []model.DeviceClaim{
 			{

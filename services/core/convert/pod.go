@@ -48,8 +48,11 @@ func (r *reader) podClass(c *clusterpb.PodClass) model.PodClass {
 	}
 	for i, v := range c.GetVolumes() {
 		at := "volumes[" + strconv.Itoa(i) + "]"
+		if v.GetExclusive() && v.GetName() == "" {
+			r.bad(at+".exclusive", "a volume that each pod has one of its own of is no pod's to wait for; give it a name")
+		}
 		out.Volumes = append(out.Volumes, model.VolumeTopology{
-			Name: v.GetName(), Terms: r.affinity(at+".terms", v.GetTerms()), Driver: v.GetDriver(),
+			Name: v.GetName(), Terms: r.affinity(at+".terms", v.GetTerms()), Driver: v.GetDriver(), Exclusive: v.GetExclusive(),
 		})
 	}
 	for i, d := range c.GetDeviceClaims() {
@@ -155,7 +158,7 @@ func writePodClass(c model.PodClass) *clusterpb.PodClass {
 
 func writeVolumes(in []model.VolumeTopology) []*clusterpb.VolumeTopology {
 	return write(in, func(v model.VolumeTopology) *clusterpb.VolumeTopology {
-		return &clusterpb.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver}
+		return &clusterpb.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver, Exclusive: v.Exclusive}
 	})
 }
 

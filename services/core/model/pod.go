@@ -98,6 +98,9 @@ type VolumeTopology struct {
 	// Driver is the CSI driver that attaches it; "" when none does. A volume with a name counts once on a node, however
 	// many of the node's pods use it.
 	Driver string
+	// Exclusive says that one pod at a time may use it (ReadWriteOncePod): as long as a pod that is bound has it, no other
+	// one is bound. Only volumes with a name are.
+	Exclusive bool
 }
 
 // PodPhase is how far a pod is.

@@ -42,6 +42,7 @@ const (
 	CodeUnsupported
 	CodePreemption
 	CodeDevices
+	CodeVolumeInUse
 )
 
 // Why a claim is what it is.

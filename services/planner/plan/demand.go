@@ -29,6 +29,8 @@ type demand struct {
 	virtual []int
 	// preempting are pods that preemption frees capacity for, on nodes that stay.
 	preempting []pack.Assignment
+	// volumes says which pods have those that one at a time may use.
+	volumes exclusive
 }
 
 type refusal struct {
@@ -37,8 +39,8 @@ type refusal struct {
 }
 
 func (c *cycle) findDemand() demand {
-	var d demand
-	var unseen []int
+	d := demand{volumes: heldVolumes(c.Pods)}
+	var unseen, last []int
 	var queue schedulerQueue
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
@@ -58,16 +60,23 @@ func (c *cycle) findDemand() demand {
 		default:
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
+				if queue.refused(p); c.later[p.Class.Index] {
+					last = append(last, i)
+					continue
+				}
 				d.add(c, i)
-				queue.refused(p)
 				continue
 			}
+			d.volumes.take(p, i)
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		}
 	}
+	for _, i := range last {
+		d.add(c, i)
+	}
 	for _, i := range unseen {
-		if queue.has(c.Pods[i]) && c.unsupported[c.Pods[i].Class.Index].OK() && !virtual(c.Pods[i].ID) {
+		if queue.has(c.Pods[i]) && d.refusal(c, i).OK() && !virtual(c.Pods[i].ID) {
 			d.queued = append(d.queued, i)
 		} else {
 			d.waiting = append(d.waiting, i)
@@ -129,7 +138,7 @@ func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 }
 
 func (d *demand) add(c *cycle, pod int) {
-	if r := c.unsupported[c.Pods[pod].Class.Index]; !r.OK() {
+	if r := d.refusal(c, pod); !r.OK() {
 		d.refused = append(d.refused, refusal{pod, r})
 		return
 	}
@@ -138,6 +147,18 @@ func (d *demand) add(c *cycle, pod int) {
 		return
 	}
 	d.pods = append(d.pods, pod)
+}
+
+// refusal says why a pod is not planned for, whatever nodes there are; one that is planned for has its volumes then.
+func (d *demand) refusal(c *cycle, pod int) model.Reason {
+	p := c.Pods[pod]
+	if r := c.unsupported[p.Class.Index]; !r.OK() {
+		return r
+	}
+	if other, volume := d.volumes.take(p, pod); volume != "" {
+		return volumeInUse(volume, c.Pods[other].ID)
+	}
+	return model.Reason{}
 }
 
 func (d *demand) addEnding(p view.Pod, pod int) {

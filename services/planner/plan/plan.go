@@ -58,6 +58,8 @@ type cycle struct {
 	*view.World
 	in   *model.Input
 	hash string
+	// later are the classes that yield their volumes to others.
+	later yields
 	// stop says that the plan is not wanted any more.
 	stop    func() bool
 	view    *view.View
@@ -100,9 +102,9 @@ type cycle struct {
 	patterns map[**market.Option]model.NodeClaim
 }
 
-func newCycle(b *base, in *model.Input, hash string, stop func() bool) *cycle {
+func newCycle(b *base, in *model.Input, hash string, later yields, stop func() bool) *cycle {
 	c := &cycle{
-		World: b.world, in: in, hash: hash, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
+		World: b.world, in: in, hash: hash, later: later, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
 		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
 	}
 	c.demand = c.findDemand()

@@ -265,25 +265,16 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	}
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
-	c := newCycle(s.base, in, s.hash(in), stop)
-	c.problems = s.problems
-	// Their bodies are in plan.go (assign places pods and buys nodes), static.go (sizeStaticPools) and buffers.go.
-	disrupts := c.asks(model.KindDisrupt)
-	begin := []func(){c.reserve, c.sizeStaticPools}
-	if disrupts {
-		begin = []func(){c.reserve, c.removeUnhealthy, c.sizeStaticPools}
+	c, err := s.assign(in, stop, nil)
+	for later := (yields{}); err == nil && later.add(c); {
+		s.base.view.Revert(mark)
+		c, err = s.assign(in, stop, later)
 	}
-	if err := inTurn(stop, begin...); err != nil {
+	if err != nil {
 		return model.Plan{}, err
 	}
-	if len(c.staticClaims) > 0 {
-		var err error
-		if c, err = c.expecting(); err != nil {
-			return model.Plan{}, err
-		}
-	}
-	steps := []func(){c.assign, c.assignBuffers, c.prove}
-	if disrupts {
+	steps := []func(){c.assignBuffers, c.prove}
+	if c.asks(model.KindDisrupt) {
 		steps = append(steps, c.reserveForReturning, c.findDisruptions)
 	}
 	var p model.Plan
@@ -294,6 +285,26 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 		return model.Plan{}, ErrStopped
 	}
 	return p, nil
+}
+
+// assign begins a decision: it sizes static pools, and gives pods their places. Their bodies are in plan.go and static.go.
+func (s *Session) assign(in *model.Input, stop func() bool, later yields) (*cycle, error) {
+	c := newCycle(s.base, in, s.hash(in), later, stop)
+	c.problems = s.problems
+	steps := []func(){c.reserve, c.sizeStaticPools}
+	if c.asks(model.KindDisrupt) {
+		steps = []func(){c.reserve, c.removeUnhealthy, c.sizeStaticPools}
+	}
+	if err := inTurn(stop, steps...); err != nil {
+		return nil, err
+	}
+	if len(c.staticClaims) > 0 {
+		var err error
+		if c, err = c.expecting(); err != nil {
+			return nil, err
+		}
+	}
+	return c, inTurn(stop, c.assign)
 }
 
 // ready works out what is not, or not for this question.

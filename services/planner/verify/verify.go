@@ -54,6 +54,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		said.turns,          // and pods are bound one after the other
 		said.kinds,          // nothing that was not asked for
 		said.podsOnce,       // each pod has one answer, and none that needs one is left out
+		said.volumes,        // nor is one placed that waits for a volume of its own
 		bought.all,          // new claims can be launched, as anything that they list
 		limited.pools,       // pools stay within their limits
 		limited.units,       // and reservations within what is left of them

@@ -196,6 +196,11 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.PodClasses[2].VolumeAttachments = model.Amounts{{Resource: "ebs", Value: 2}}
 			in.Snapshot.Nodes[0].VolumeLimits = model.Amounts{{Resource: "ebs", Value: 1}}
 		}, "it can attach 1"},
+		"a volume that another pod has": {buying, func(in *model.Input, _ *model.Plan) {
+			for i := range in.Snapshot.PodClasses {
+				in.Snapshot.PodClasses[i].Volumes = []model.VolumeTopology{{Name: "shop/alone", Exclusive: true}}
+			}
+		}, "one pod at a time may use its volume shop/alone"},
 
 		"a candidate that is not there":  {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimGone }, "does not exist, or has ended"},
 		"a candidate not initialized":    {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimRegistered }, "is not initialized"},

@@ -55,8 +55,9 @@ func (b *classBuilder) volumes() {
 		t := model.VolumeTopology{Terms: found.terms, Driver: found.driver}
 		if !ownVolume(b.pod.Name, claim, spec) {
 			t.Name = b.pod.Namespace + "/" + claim
+			t.Exclusive = b.exclusive(claim)
 		}
-		if len(t.Terms) > 0 || (t.Name != "" && t.Driver != "") {
+		if len(t.Terms) > 0 || (t.Name != "" && t.Driver != "") || t.Exclusive {
 			out = append(out, t)
 		}
 	}
@@ -70,6 +71,12 @@ func (b *classBuilder) volumes() {
 // same, it is counted for both, which errs towards more nodes.
 func ownVolume(pod, claim string, spec *corev1.PersistentVolumeClaimSpec) bool {
 	return spec != nil || claim == pod || strings.HasSuffix(claim, "-"+pod) || strings.HasPrefix(claim, pod+"-")
+}
+
+// exclusive says whether one pod at a time may use a claim's volume.
+func (b *classBuilder) exclusive(claim string) bool {
+	pvc := b.refs.PersistentVolumeClaim(b.pod.Namespace, claim)
+	return pvc != nil && slices.Contains(pvc.Spec.AccessModes, corev1.ReadWriteOncePod)
 }
 
 // sortVolumes orders volumes by name, and those without a name by what they are, so that their names, which differ from

@@ -66,6 +66,9 @@ func TestVolumes(t *testing.T) {
 	}
 	topology := func(zones ...string) []*clusterpb.VolumeTopology { return by("ebs.csi.aws.com", zones...) }
 	attached := []*clusterpb.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
+	alone := func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+	}
 	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.NewTime(start())) }
 
 	for name, tc := range map[string]struct {
@@ -98,6 +101,14 @@ func TestVolumes(t *testing.T) {
 			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Terms: []*clusterpb.NodeAffinityTerm{
 				{Requirements: []*clusterpb.Requirement{req("kubernetes.io/hostname", opIn, "n"), req(zone, opIn, "a")}},
 			}}},
+		},
+		"a claim for one pod at a time": {
+			refs:    []runtime.Object{claim("data", alone, boundTo("v")), volume("v", ebs)},
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Exclusive: true}}, attachments: attached,
+		},
+		"a file system that everyone reaches, for one pod at a time": {
+			refs:    []runtime.Object{claim("data", alone, boundTo("v")), volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}})},
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Exclusive: true}},
 		},
 		"a file system that everyone reaches": {
 			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}})},

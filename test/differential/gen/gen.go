@@ -95,6 +95,7 @@ func New(seed uint64, families Family) Case {
 	b.newAttach()
 	b.devices()
 	b.kinds()
+	b.exclusive()
 	return c
 }
 

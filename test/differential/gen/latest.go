@@ -2,6 +2,7 @@ package gen
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -57,6 +58,36 @@ func (b *builder) several() {
 		c.PodAffinity = append(c.PodAffinity, term)
 	case 1:
 		c.PodAntiAffinity = append(c.PodAntiAffinity, term)
+	}
+}
+
+// exclusive gives the pods of one or two classes a volume that one of them at a time may use, which one that runs may have.
+func (b *builder) exclusive() {
+	if !b.has(Exclusive) {
+		return
+	}
+	first := b.lookup(b.classes[b.latest.IntN(len(b.classes))])
+	v := model.VolumeTopology{Name: first.Namespace + "/alone", Driver: EBS, Exclusive: true}
+	used := false
+	for _, id := range b.classes {
+		c := b.lookup(id)
+		if c.Namespace != first.Namespace || (c != first && !b.last(3)) {
+			continue
+		}
+		c.Volumes = slices.Concat([]model.VolumeTopology{v}, c.Volumes)
+		slices.SortStableFunc(c.Volumes, func(x, y model.VolumeTopology) int { return strings.Compare(x.Name, y.Name) })
+		if len(c.VolumeAttachments) == 0 {
+			c.VolumeAttachments = model.Amounts{{Resource: EBS}}
+		}
+		c.VolumeAttachments[0].Value++
+		b.in.Snapshot.Pods = slices.DeleteFunc(b.in.Snapshot.Pods, func(p model.Pod) bool {
+			if p.Class != c.ID || p.Node == "" {
+				return false
+			}
+			second := used
+			used = true
+			return second
+		})
 	}
 }
 

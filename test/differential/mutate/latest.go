@@ -73,6 +73,11 @@ func weakerLatest() []Mutation {
 				c.DeviceClaims[i].Constraints = nil
 			}
 		})},
+		{Name: "any number of pods may use a volume", Families: gen.Exclusive, Believe: classes(func(c *model.PodClass) {
+			for i := range c.Volumes {
+				c.Volumes[i].Exclusive = false
+			}
+		})},
 		{Name: "devices of pods that run are free", Families: gen.Devices | gen.Nodes | gen.Roomy, Believe: func(in *model.Input) {
 			for i := range in.Snapshot.Pods {
 				in.Snapshot.Pods[i].Devices = nil

@@ -784,7 +784,10 @@ type VolumeTopology struct {
 	Terms []*NodeAffinityTerm `protobuf:"bytes,2,rep,name=terms,proto3" json:"terms,omitempty"`
 	// The CSI driver that attaches it; "" when none does. A volume with a name counts once on a node, however many of the
 	// node's pods use it.
-	Driver        string `protobuf:"bytes,3,opt,name=driver,proto3" json:"driver,omitempty"`
+	Driver string `protobuf:"bytes,3,opt,name=driver,proto3" json:"driver,omitempty"`
+	// One pod at a time may use the volume (access mode ReadWriteOncePod): as long as a pod that is bound has it, no other one is
+	// bound. Refused without a name.
+	Exclusive     bool `protobuf:"varint,4,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +841,13 @@ func (x *VolumeTopology) GetDriver() string {
 		return x.Driver
 	}
 	return ""
+}
+
+func (x *VolumeTopology) GetExclusive() bool {
+	if x != nil {
+		return x.Exclusive
+	}
+	return false
 }
 
 // DeviceClaim is what one claim of dynamic resource allocation asks for. All of its requests are served from devices of
@@ -1686,11 +1696,12 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\bHostPort\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\tR\bprotocol\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x0e\n" +
-	"\x02ip\x18\x03 \x01(\tR\x02ip\"{\n" +
+	"\x02ip\x18\x03 \x01(\tR\x02ip\"\x99\x01\n" +
 	"\x0eVolumeTopology\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12=\n" +
 	"\x05terms\x18\x02 \x03(\v2'.kerf.cluster.v1alpha1.NodeAffinityTermR\x05terms\x12\x16\n" +
-	"\x06driver\x18\x03 \x01(\tR\x06driver\"\x9f\x02\n" +
+	"\x06driver\x18\x03 \x01(\tR\x06driver\x12\x1c\n" +
+	"\texclusive\x18\x04 \x01(\bR\texclusive\"\x9f\x02\n" +
 	"\vDeviceClaim\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12@\n" +
 	"\brequests\x18\x02 \x03(\v2$.kerf.cluster.v1alpha1.DeviceRequestR\brequests\x12I\n" +

@@ -67,6 +67,8 @@ const (
 	ReasonCode_REASON_CODE_PREEMPTION ReasonCode = 19
 	// Devices that the pod claims (dynamic resource allocation) are taken, or are not there.
 	ReasonCode_REASON_CODE_DEVICES ReasonCode = 20
+	// A volume that one pod at a time may use is another pod's.
+	ReasonCode_REASON_CODE_VOLUME_IN_USE ReasonCode = 21
 	// The cheapest way to run the claim's pods.
 	ReasonCode_REASON_CODE_CHEAPEST ReasonCode = 30
 	// A runner-up: it fits, but costs more.
@@ -210,6 +212,7 @@ var (
 		18:  "REASON_CODE_UNSUPPORTED",
 		19:  "REASON_CODE_PREEMPTION",
 		20:  "REASON_CODE_DEVICES",
+		21:  "REASON_CODE_VOLUME_IN_USE",
 		30:  "REASON_CODE_CHEAPEST",
 		31:  "REASON_CODE_MORE_EXPENSIVE",
 		32:  "REASON_CODE_TIE",
@@ -291,6 +294,7 @@ var (
 		"REASON_CODE_UNSUPPORTED":            18,
 		"REASON_CODE_PREEMPTION":             19,
 		"REASON_CODE_DEVICES":                20,
+		"REASON_CODE_VOLUME_IN_USE":          21,
 		"REASON_CODE_CHEAPEST":               30,
 		"REASON_CODE_MORE_EXPENSIVE":         31,
 		"REASON_CODE_TIE":                    32,
@@ -520,7 +524,7 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"3\n" +
 	"\tObjectRef\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name*\xc9\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name*\xe8\x12\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -544,7 +548,8 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x16REASON_CODE_MIN_VALUES\x10\x11\x12\x1b\n" +
 	"\x17REASON_CODE_UNSUPPORTED\x10\x12\x12\x1a\n" +
 	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x17\n" +
-	"\x13REASON_CODE_DEVICES\x10\x14\x12\x18\n" +
+	"\x13REASON_CODE_DEVICES\x10\x14\x12\x1d\n" +
+	"\x19REASON_CODE_VOLUME_IN_USE\x10\x15\x12\x18\n" +
 	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x1e\n" +
 	"\x1aREASON_CODE_MORE_EXPENSIVE\x10\x1f\x12\x13\n" +
 	"\x0fREASON_CODE_TIE\x10 \x12\x16\n" +
