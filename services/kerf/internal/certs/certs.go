@@ -51,6 +51,8 @@ type Config struct {
 type Secret struct {
 	Name          string
 	Cert, Key, CA []byte // PEM
+	// Ends is when the certificate does: with its authority, where that is sooner than was asked for.
+	Ends time.Time
 }
 
 // leaf is a certificate that is made anew each time.
@@ -226,7 +228,7 @@ func (a *authority) issue(l leaf, now time.Time, life time.Duration) (Secret, er
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
 	}
 	s, err := sign(template, a)
-	s.Name, s.CA = l.name, a.pem
+	s.Name, s.CA, s.Ends = l.name, a.pem, template.NotAfter
 	return s, err
 }
 

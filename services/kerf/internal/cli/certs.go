@@ -45,6 +45,9 @@ the new ones without a restart.`,
 			return err
 		}
 		for _, s := range list {
+			if s.Ends.Before(cfg.Now.Add(cfg.Life)) {
+				std.warn([]string{fmt.Sprintf("%s ends with its authority on %s, sooner than --life %s asks for", s.Name, s.Ends.Format(time.DateOnly), cfg.Life)})
+			}
 			text, err := yaml.Marshal(&corev1.Secret{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 				ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: cfg.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "kerf"}},

@@ -144,6 +144,10 @@ func TestAFolderOfCertificatesIsEnough(t *testing.T) {
 	if r := run(t, "", "certs", "--dir", dir); r.code != cli.ExitOK {
 		t.Fatal(r.err)
 	}
+	longest := run(t, "", "certs", "--dir", dir, "--life", "175200h") // twenty years, of authorities that last ten
+	if want := "warning: kerf-planner-tls ends with its authority on "; longest.code != cli.ExitOK || !strings.Contains(longest.err, want) {
+		t.Errorf("exit code %d, said %q, want %q", longest.code, longest.err, want)
+	}
 	of := func(secret, file string) string { return filepath.Join(dir, secret, file) }
 	addr := servePlannerWith(t, rpc.ServerConfig{
 		TLS: rpc.ServerTLS{
