@@ -32,6 +32,7 @@ type typeInfo struct {
 	GPU               *gpuInfo      `xml:"gpuInfo"`
 	Inference         *acceleInfo   `xml:"inferenceAcceleratorInfo"`
 	Neuron            *neuronInfo   `xml:"neuronInfo"`
+	Strategies        []string      `xml:"placementGroupInfo>supportedStrategies>item"`
 }
 
 type processorInfo struct {
@@ -242,6 +243,10 @@ func describeType(t *catalog.Type) typeInfo {
 		}
 	}
 	info.Inference, info.Neuron = describeChips(t)
+	info.Strategies = []string{"partition", "spread"}
+	if !t.NoClusterPlacement {
+		info.Strategies = append([]string{"cluster"}, info.Strategies...)
+	}
 	return info
 }
 

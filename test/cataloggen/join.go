@@ -147,6 +147,9 @@ func makeType(name string, r record) (catalog.Type, error) {
 	if s := r.InstanceStorageInfo; s.NvmeSupport == "required" || s.NvmeSupport == "supported" {
 		t.LocalNVMeGB = s.TotalSizeInGB
 	}
+	if all := r.PlacementGroupInfo.SupportedStrategies; len(all) > 0 {
+		t.NoClusterPlacement = !slices.Contains(all, "cluster")
+	}
 	t.Accelerators, t.NeuronCores = accelerators(r)
 	return t, nil
 }

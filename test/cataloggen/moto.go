@@ -70,6 +70,7 @@ type record struct {
 	GpuInfo                  struct{ Gpus []device }
 	InferenceAcceleratorInfo struct{ Accelerators []device }
 	NeuronInfo               struct{ NeuronDevices []device }
+	PlacementGroupInfo       struct{ SupportedStrategies []string }
 }
 
 type memoryInfo struct{ SizeInMiB int64 }
