@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
@@ -74,8 +75,8 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 			delete(ids, i.ID)
 		}
 	}
-	x.instances.PollNow(c.ID)
 	if len(ids) == 0 {
+		x.instances.PollNow(c.ID)
 		return
 	}
 	var list []string
@@ -85,8 +86,16 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 	key := "terminate/" + string(c.ID)
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: jobs.End, First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
-		Run:  func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
-		Done: x.jobs.LogFailure(ctx, x.cfg.Log, key, "terminate", slog.Any("claim", c.ID)),
+		Run: func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
+		Done: func(err error) {
+			x.jobs.LogFailure(ctx, x.cfg.Log, key, "terminate", slog.Any("claim", c.ID))(err)
+			switch {
+			case err == nil:
+				x.instances.PollNow(c.ID)
+			case errors.Is(err, cloud.ErrUnauthorized):
+				x.outbox.NotEnded(c, err)
+			}
+		},
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -83,6 +84,17 @@ func (o *Outbox) step(old, c model.Claim) {
 		return
 	}
 	o.Event(e)
+}
+
+// NotEnded tells that AWS refuses to end a claim's instance, as one that somebody protects from it. It is tried again without a word.
+func (o *Outbox) NotEnded(c model.Claim, err error) {
+	why := "instance " + cmp.Or(c.InstanceID, "(none known)") + " can't be ended, and is tried again: " + cloud.ErrorText(err)
+	if o.failures[c.ID] == why {
+		return
+	}
+	if o.hint(cluster.Event{Kind: "NodeClaim", Name: string(c.ID), Warning: true, Reason: "FailedTerminating", Message: why}) {
+		o.failures[c.ID] = why
+	}
 }
 
 // eventReason words a code as Kubernetes' events do.
