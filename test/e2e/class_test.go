@@ -42,6 +42,14 @@ func findings(c cloud.Class) []string {
 	return out
 }
 
+// tags are so many tags of a user's.
+func tags(n int) (out model.Labels) {
+	for i := range n {
+		out = append(out, model.Label{Key: fmt.Sprintf("k%02d", i), Value: "v"})
+	}
+	return out
+}
+
 func TestAClassSaysEverythingThatIsMissing(t *testing.T) {
 	w, _ := openClassWorld(t, func(c *awssim.Config) { c.KubernetesVersion = "1.33" })
 	none := []cloud.SelectorTerm{{Tags: model.Labels{{Key: "no", Value: "such"}}}}
@@ -67,6 +75,13 @@ func TestAClassSaysEverythingThatIsMissing(t *testing.T) {
 		"room for the user data": {
 			func(s *cloud.ClassSpec) { s.UserData = "#!/bin/sh\n" + strings.Repeat("#", 16_384) },
 			[]string{"ValidationSucceeded UserDataSizeLimitExceeded"},
+		},
+		"room for Kerf's own tags": {
+			func(s *cloud.ClassSpec) { s.Tags = tags(43) }, []string{"ValidationSucceeded TagValidationFailed"},
+		},
+		"nothing where tags just fit": {func(s *cloud.ClassSpec) { s.Tags = tags(42) }, nil},
+		"nothing where one of them is the name": {
+			func(s *cloud.ClassSpec) { s.Tags = append(tags(42), model.Label{Key: "Name", Value: "mine"}) }, nil,
 		},
 	}
 	spec := w.Spec

@@ -40,6 +40,9 @@ func (a *Adapter) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, err
 	return a.resolve(ctx, s, a.profiles.Find)
 }
 
+// maxTags is how many tags EC2 takes of one resource, its own apart.
+const maxTags = 50
+
 // profileOf returns the instance profile of a class with a role, or says in words what is missing.
 type profileOf func(ctx context.Context, class model.NodeClassName, role string) (profile, missing string, err error)
 
@@ -56,6 +59,10 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonUserDataSizeLimitExceeded, "userData", "%s", err)
 	case err != nil:
 		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonUserDataInvalid, "userData", "%s", err)
+	}
+	if n := len(a.instanceTags(cloud.Request{Spec: s})); n > maxTags {
+		missing(awsv1.ConditionValidationSucceeded, awsv1.ReasonTagValidationFailed, "tags",
+			"with those that Kerf sets an instance would have %d tags, and EC2 takes %d: remove %d", n, maxTags, n-maxTags)
 	}
 	if out.Subnets, err = a.subnets(ctx, s.SubnetTerms); err != nil {
 		return out, err
