@@ -153,6 +153,10 @@ type Instance struct {
 	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
 	SubnetID       string
 	SecurityGroups []string
+	// Why has EC2's words for why it ends or has ended; "" while it is alive. Unfilled says that it was pending, and EC2 had no
+	// capacity for it after all.
+	Why      string
+	Unfilled bool
 	// Short is what EC2 had none of before it made this one; of the first of Launch's answer alone.
 	Short []model.Shortage
 	// Untagged says that Claim is not from the tag, which is still to be written. The port never sets it.

@@ -222,6 +222,16 @@ func (f *Fake) Kill(id string) {
 	}
 }
 
+// Unfill ends an instance that is pending, as EC2 does where it finds no capacity for it.
+func (f *Fake) Unfill(id string) {
+	f.Kill(id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r, ok := f.instances[id]; ok {
+		r.Why, r.Unfilled = "Server.InsufficientInstanceCapacity", true
+	}
+}
+
 // Launch implements cloud.Cloud. An offering in stock has as much of it as is asked for, unless Limit says otherwise.
 func (f *Fake) Launch(_ context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	if f.OnLaunch != nil {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -155,9 +156,12 @@ func nodeMissing(c model.Claim, e Event, now time.Time) Result {
 	return r
 }
 
-// lost ends a claim whose instance went without being asked to.
-func lost(c model.Claim, _ Event, now time.Time) Result {
-	c.Failure = about(c, model.CodeInstanceLost, "instance %s ended without being asked to", c.InstanceID)
+// lost ends a claim whose instance went without being asked to; Reason is why, where EC2 says so.
+func lost(c model.Claim, e Event, now time.Time) Result {
+	c.Failure = about(c, cmp.Or(e.Reason.Code, model.CodeInstanceLost), "instance %s ended without being asked to", c.InstanceID)
+	if e.Reason.Message != "" {
+		c.Failure.Message += ": " + e.Reason.Message
+	}
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 

@@ -48,9 +48,9 @@ const (
 	EventLaunchFailed
 	// EventInstanceSeen: EC2 shows Instance for the claim, and it is not ending.
 	EventInstanceSeen
-	// EventInstanceEnding: EC2 shows that the claim's instance is shutting down.
+	// EventInstanceEnding: EC2 shows that the claim's instance is shutting down, for Reason.
 	EventInstanceEnding
-	// EventInstanceEnded: EC2 shows that the claim's instance has ended.
+	// EventInstanceEnded: EC2 shows that the claim's instance has ended, for Reason.
 	EventInstanceEnded
 	// EventInstanceAbsent: EC2 showed no instance for the claim in the list taken at Time. Node is the claim's, if there
 	// is one.

@@ -155,9 +155,9 @@ func instanceEvent(c model.Claim, s Seen) (Event, bool) {
 		e.Kind = EventInstanceAbsent
 		e.node(s)
 	case shown.State == cloud.Terminated:
-		e.Kind = EventInstanceEnded
+		e.Kind, e.Reason = EventInstanceEnded, whyEnded(shown)
 	case shown.State == cloud.ShuttingDown:
-		e.Kind = EventInstanceEnding
+		e.Kind, e.Reason = EventInstanceEnding, whyEnded(shown)
 	default:
 		e.Kind = EventInstanceSeen
 		if c.InstanceID == "" { // else the claim remembers it already
@@ -165,6 +165,13 @@ func instanceEvent(c model.Claim, s Seen) (Event, bool) {
 		}
 	}
 	return e, true
+}
+
+func whyEnded(i *cloud.Instance) model.Reason {
+	if i.Unfilled {
+		return model.Reason{Code: model.CodeInsufficientCapacity, Message: i.Why}
+	}
+	return model.Reason{Code: model.CodeInstanceLost, Message: i.Why}
 }
 
 // endingEvent looks at every instance of a claim that is to have none.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -109,6 +111,11 @@ func instance(i *types.Instance) cloud.Instance {
 	}
 	if i.State != nil {
 		out.State = cloud.InstanceState(i.State.Name)
+	}
+	if why := i.StateReason; why != nil && !out.State.Alive() {
+		code := aws.ToString(why.Code)
+		out.Why = cmp.Or(aws.ToString(why.Message), code)
+		out.Unfilled = awserror.OfCode(strings.TrimPrefix(code, "Server."), "") == awserror.Capacity
 	}
 	if i.Placement != nil {
 		out.Zone = aws.ToString(i.Placement.AvailabilityZone)

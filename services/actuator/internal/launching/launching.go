@@ -212,6 +212,13 @@ func (l *Launching) ofMarket(c model.Claim, short []model.Shortage) []model.Shor
 	return short
 }
 
+// Unfilled remembers that EC2 had no capacity after all for an instance that it had begun.
+func (l *Launching) Unfilled(ctx context.Context, c model.Claim) {
+	l.learn(ctx, l.groupOf(c), nil, l.ofMarket(c, []model.Shortage{{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, Message: c.Failure.Message,
+	}}))
+}
+
 // groupOf is the placement group that a claim is launched into; "" for none.
 func (l *Launching) groupOf(c model.Claim) string {
 	if class := l.cfg.Classes.Get(c.NodeClass); class != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,6 +206,30 @@ func TestAShortageIsOneForAllClasses(t *testing.T) {
 		w.ID, w.NodePool, w.NodeClass = "c2", "other", "other"
 		if v := r.apply(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{w}}); v[0].Accepted || v[0].Reason.Code != model.CodeNoOffering {
 			t.Errorf("%+v, want that EC2 is said to have none", v[0])
+		}
+	})
+}
+
+func TestAnInstanceThatEC2HasNoCapacityForAfterAllIsAShortage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.change(func() { r.kube.stuck = true })
+		r.start()
+		w := nodeClaim("c1", "m5.large")
+		w.Offerings = w.Offerings[:1]
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{w}})
+		r.reaches("c1", model.ClaimLaunched)
+		r.ec2.Unfill(r.claim("c1").InstanceID)
+		r.reaches("c1", model.ClaimFailed)
+		if c := r.claim("c1"); c.Failure.Code != model.CodeInsufficientCapacity || !strings.Contains(c.Failure.Message, "InsufficientInstanceCapacity") {
+			t.Errorf("it failed with %+v, want EC2's words", c.Failure)
+		}
+		w.ID = "c2"
+		other := nodeClaim("c3", "m5.large")
+		other.Offerings = other.Offerings[1:]
+		v := r.apply(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{w, other}})
+		if v[0].Accepted || v[0].Reason.Code != model.CodeNoOffering || !v[1].Accepted {
+			t.Errorf("%+v, want that EC2 is said to have none in that zone, and launches in another", v)
 		}
 	})
 }

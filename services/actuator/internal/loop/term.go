@@ -395,8 +395,11 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 			claimspans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
 			t.classes.Learn(*c)
-			if c.State == model.ClaimRegistered {
+			switch {
+			case c.State == model.ClaimRegistered:
 				t.nominations.Opened()
+			case c.State == model.ClaimTerminating && c.Failure.Code == model.CodeInsufficientCapacity:
+				t.launching.Unfilled(ctx, *c)
 			}
 		}
 		t.outbox.Changed(*old, *c)
