@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,4 +49,23 @@ func TestPausesDoubleWhereAQueueFailsRightAfterAMessage(t *testing.T) {
 			t.Errorf("asked at %s", got)
 		}
 	})
+}
+
+func TestAnImpairmentWithoutADateIsOldOnceItWasSeenForLong(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first, impaired := map[string]time.Time{}, []cloud.Status{{InstanceID: "i-1", Impaired: true}}
+	for _, tt := range []struct {
+		after  time.Duration
+		list   []cloud.Status
+		notice bool
+	}{
+		{0, impaired, false}, {time.Minute, impaired, false}, {2 * time.Minute, impaired, true},
+		{3 * time.Minute, nil, false}, {4 * time.Minute, impaired, false}, // it was well in between
+	} {
+		list, at := slices.Clone(tt.list), now.Add(tt.after)
+		since(list, first, at)
+		if got := len(interrupt.Statuses(list, at)) > 0; got != tt.notice {
+			t.Errorf("after %s: given up is %v, want %v", tt.after, got, tt.notice)
+		}
+	}
 }
