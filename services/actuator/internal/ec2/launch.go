@@ -24,8 +24,9 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance
 	if err != nil {
 		return nil, err
 	}
+	ipv6 := a.plane.API().IPv6()
 	groups, err := group(r, byName, func(zone string) (string, bool) {
-		return a.addresses.Pick(r.Token, r.Class.Subnets, zone, addresses(r, zone)*int64(r.Asked()))
+		return a.addresses.Pick(r.Token, r.Class.Subnets, zone, leastTaken(r, zone, ipv6)*int64(r.Asked()))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("launch %s: %w", about(r), err)
@@ -45,7 +46,7 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance
 	if slices.ContainsFunc(out.Errors, func(e types.CreateFleetError) bool { return kindOfFleet(e) == awserror.Template }) {
 		a.forgetTemplates(groups) // the next attempt makes it again: this one's token gives the same answer
 	}
-	a.noteSubnets(r, out)
+	a.noteSubnets(r, out, ipv6)
 	l := launch{r, byName, func(zone string) bool { return a.addresses.Open(r.Class.Subnets, zone) }}
 	return l.launched(out, groups)
 }
@@ -59,7 +60,7 @@ func about(r cloud.Request) string {
 }
 
 // noteSubnets notes in which subnets the instances are, and which had no address for one.
-func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput) {
+func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput, ipv6 bool) {
 	subnet := func(l *types.LaunchTemplateAndOverridesResponse) string {
 		if l == nil || l.Overrides == nil {
 			return ""
@@ -73,20 +74,33 @@ func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput) {
 	}
 	taken := map[string]int64{}
 	for _, i := range out.Instances {
-		taken[subnet(i.LaunchTemplateAndOverrides)] += max(r.MaxPods[model.TypeName(i.InstanceType)], 1) * int64(len(i.InstanceIds))
+		taken[subnet(i.LaunchTemplateAndOverrides)] += takes(r, model.TypeName(i.InstanceType), ipv6) * int64(len(i.InstanceIds))
 	}
 	a.addresses.Launched(r.Token, taken)
 }
 
-// addresses is how many an instance in the zone will take at least: one for each pod that it has room for.
-func addresses(r cloud.Request, zone string) int64 {
+// leastTaken is how many addresses an instance in the zone will take at least.
+func leastTaken(r cloud.Request, zone string, ipv6 bool) int64 {
 	var least int64
 	for _, o := range r.Offerings {
-		if n := r.MaxPods[o.InstanceType]; o.Zone == zone && (least == 0 || n < least) {
+		if n := takes(r, o.InstanceType, ipv6); o.Zone == zone && (least == 0 || n < least) {
 			least = n
 		}
 	}
 	return least
+}
+
+// prefix is how many addresses of a subnet a prefix takes, however few of them pods have.
+const prefix = 16
+
+// takes is how many of its subnet's IPv4 addresses an instance of the type will take: one for each pod that it has room for, or its
+// own and those of the prefixes that it begins with. Where pods have IPv6 it takes its own alone.
+func takes(r cloud.Request, t model.TypeName, ipv6 bool) int64 {
+	if ipv6 {
+		return 1
+	}
+	prefixes := int64(aws.ToInt32(r.Spec.IPPrefixCount))
+	return max(r.MaxPods[t], 1+prefixes*prefix)
 }
 
 func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []templateGroup) (*sdk.CreateFleetOutput, error) {

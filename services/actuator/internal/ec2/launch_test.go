@@ -38,3 +38,26 @@ func TestATemplateThatAFleetDoesNotFindIsMadeAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestHowManyAddressesAnInstanceTakes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prefixes *int32
+		ipv6     bool
+		pods     int64
+		want     int64
+	}{
+		"one for each pod":                          {nil, false, 29, 29},
+		"its own, where nothing is known of pods":   {nil, false, 0, 1},
+		"all of its prefixes, however few the pods": {new(int32(4)), false, 29, 65},
+		"more than its prefixes, as pods come":      {new(int32(1)), false, 110, 110},
+		"its own alone, where pods have IPv6":       {new(int32(4)), true, 110, 1},
+	} {
+		r := cloud.Request{
+			Spec: cloud.ClassSpec{IPPrefixCount: tt.prefixes}, MaxPods: map[model.TypeName]int64{"m5.large": tt.pods},
+			Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "a"}},
+		}
+		if got, least := takes(r, "m5.large", tt.ipv6), leastTaken(r, "a", tt.ipv6); got != tt.want || least != tt.want {
+			t.Errorf("%s: %d, at least %d; want %d", name, got, least, tt.want)
+		}
+	}
+}
