@@ -115,42 +115,6 @@ func key(o model.RankedOffering) model.RankedOffering {
 	return model.RankedOffering{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
 }
 
-// Reserve makes a capacity reservation that all classes select.
-func (f *Fake) Reserve(r cloud.Reservation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.reserved[r.ID] = r
-}
-
-// EndReservation ends a reservation. Its instances go on outside of it.
-func (f *Fake) EndReservation(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.reserved, id)
-	for _, r := range f.instances {
-		if r.ReservationID == id {
-			r.ReservationID = ""
-		}
-	}
-}
-
-// reservations are those that there are, by id, with the room that their instances leave.
-func (f *Fake) reservations() []cloud.Reservation {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []cloud.Reservation
-	for _, id := range slices.Sorted(maps.Keys(f.reserved)) {
-		r := f.reserved[id]
-		for _, i := range f.instances {
-			if i.ReservationID == id && i.endedAt.IsZero() {
-				r.Free--
-			}
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
 // Send puts a message on the queue.
 func (f *Fake) Send(body string) {
 	f.mu.Lock()

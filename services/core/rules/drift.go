@@ -31,9 +31,10 @@ type DriftFacts struct {
 }
 
 // Placement is where an instance is attached, and what it boots. The image in Wanted is not looked at: the class has
-// several.
+// several. Nor is the reservation there, which the class lists.
 type Placement struct {
 	ImageID        string
+	Reservation    string // "" for none, or while the class may not have been asked since
 	Subnets        []string
 	SecurityGroups []string
 }
@@ -62,7 +63,7 @@ func Drifted(f DriftFacts, now time.Time) (model.Reason, time.Time) {
 	if f.Class == nil {
 		return model.Reason{}, until
 	}
-	for _, check := range []func(*DriftFacts) string{classChanged, imageGone, subnetGone, groupsChanged} {
+	for _, check := range []func(*DriftFacts) string{classChanged, imageGone, subnetGone, groupsChanged, reservationGone} {
 		if text := check(&f); text != "" {
 			return model.Reason{Code: model.CodeDrifted, Message: text, Subject: "ec2nodeclass/" + string(f.Class.Name)}, time.Time{}
 		}
@@ -165,6 +166,16 @@ func subnetGone(f *DriftFacts) string {
 	}
 	return fmt.Sprintf("SubnetDrift: the instance is in %s, which is not among the class's %s", f.Instance.Subnets[0],
 		count(len(f.Wanted.Subnets), "subnet"))
+}
+
+// reservationGone says that the instance is in a capacity reservation that the class no longer selects, and others may need. One that
+// has ended is no drift: EC2 shows the instance without it.
+func reservationGone(f *DriftFacts) string {
+	id := f.Instance.Reservation
+	if id == "" || id != f.Claim.ReservationID || !f.Class.NotReady.OK() || slices.Contains(f.Class.Reservations, id) {
+		return ""
+	}
+	return fmt.Sprintf("CapacityReservationDrift: the instance is in %s, which EC2NodeClass %s does not select any more", id, f.Class.Name)
 }
 
 // groupsChanged compares security groups, which come sorted.

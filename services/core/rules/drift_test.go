@@ -78,7 +78,14 @@ func TestDrifted(t *testing.T) {
 		"a class that is not ready yet": {func(f *rules.DriftFacts) { f.Claim.ImageID, f.Class.NotReady = "ami-0", model.Reason{Code: 1} }, "", 0},
 		"the subnet":                    {func(f *rules.DriftFacts) { f.Instance.Subnets = []string{"subnet-3"} }, "SubnetDrift", 0},
 		"the security groups":           {func(f *rules.DriftFacts) { f.Wanted.SecurityGroups = []string{"sg-1"} }, "SecurityGroupDrift", 0},
-		"subnets that are not known":    {func(f *rules.DriftFacts) { f.Instance.Subnets, f.Wanted = []string{"subnet-3"}, rules.Placement{} }, "", 0},
+		"a reservation that the class does not select": {func(f *rules.DriftFacts) {
+			f.Claim.ReservationID, f.Instance.Reservation, f.Class.Reservations = "cr-1", "cr-1", []string{"cr-2"}
+		}, "CapacityReservationDrift", 0},
+		"a reservation that it selects": {func(f *rules.DriftFacts) {
+			f.Claim.ReservationID, f.Instance.Reservation, f.Class.Reservations = "cr-1", "cr-1", []string{"cr-1", "cr-2"}
+		}, "", 0},
+		"a reservation that has ended": {func(f *rules.DriftFacts) { f.Claim.ReservationID = "cr-1" }, "", 0},
+		"subnets that are not known":   {func(f *rules.DriftFacts) { f.Instance.Subnets, f.Wanted = []string{"subnet-3"}, rules.Placement{} }, "", 0},
 		"a pool that can't be read": {func(f *rules.DriftFacts) {
 			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeNodePoolInvalid}
 		}, "", 0},

@@ -205,7 +205,7 @@ func (t *term) state() apply.State {
 		if n := t.cluster.Node(c); n != nil && !c.State.Ended() {
 			s.Nodes[id] = *n
 		}
-		if i := shown(t.instances, c); i != nil {
+		if i := shown(t.instances, c, t.classes.Get(c.NodeClass)); i != nil {
 			s.Instances[id] = *i
 		}
 	}

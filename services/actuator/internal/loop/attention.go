@@ -74,7 +74,8 @@ func (s *claims) now() world {
 	return world{s.ready, s.cluster.Policy(), s.market.Version(), s.classes.Version()}
 }
 
-// note notes what has changed since the last pass. A claim without an instance in the list waits for the next list.
+// note notes what has changed since the last pass. A claim without an instance in the list waits for the next list, and so does one in a
+// reservation, to show that it is there still.
 func (s *claims) note() {
 	maps.Copy(s.changed, s.registry.Touched())
 	maps.Copy(s.changed, s.instances.Touched())
@@ -93,7 +94,7 @@ func (s *claims) note() {
 	if s.listed != s.instances.Listed {
 		s.listed = s.instances.Listed
 		for _, c := range s.registry.Claims {
-			if !c.State.Ended() && s.instances.Alive(c) == nil {
+			if !c.State.Ended() && (c.ReservationID != "" || s.instances.Alive(c) == nil) {
 				s.changed[c.ID] = true
 			}
 		}

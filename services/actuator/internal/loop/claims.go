@@ -256,7 +256,7 @@ func (s *claims) compared(c model.Claim) model.Claim {
 	}
 	p := apply.Present{
 		Now: s.agenda.Now(), Node: s.cluster.Node(&c), Market: s.market, MarketKnown: s.market.Known(),
-		Pool: s.cluster.Pool(c.NodePool), Class: s.present[c.NodeClass], Instance: shown(s.instances, &c),
+		Pool: s.cluster.Pool(c.NodePool), Class: s.present[c.NodeClass], Instance: shown(s.instances, &c, s.classes.Get(c.NodeClass)),
 	}
 	if p.Pool != nil {
 		c.PoolHash = rules.Rehash(c.PoolHash, p.Pool.Hash)
@@ -294,8 +294,12 @@ func (s *claims) outlived(c *model.Claim) {
 	c.Labels = model.LabelsOf(has)
 }
 
-// shown is what EC2 shows of the claim's instance while it is alive; nil when nothing.
-func shown(instances *observed.Instances, c *model.Claim) *rules.Placement {
+// endSeen is how long EC2 may take to show instances without a reservation that has ended, which no class selects any more.
+const endSeen = time.Minute
+
+// shown is what EC2 shows of the claim's instance while it is alive; nil when nothing. The class is the claim's; nil when there is
+// none.
+func shown(instances *observed.Instances, c *model.Claim, class *market.Class) *rules.Placement {
 	i := instances.Alive(c)
 	if i == nil {
 		return nil
@@ -303,6 +307,9 @@ func shown(instances *observed.Instances, c *model.Claim) *rules.Placement {
 	out := &rules.Placement{ImageID: i.ImageID, SecurityGroups: i.SecurityGroups}
 	if i.SubnetID != "" {
 		out.Subnets = []string{i.SubnetID}
+	}
+	if class != nil && instances.AskedAt(c.ID).After(class.ReservedSince().Add(endSeen)) {
+		out.Reservation = i.ReservationID
 	}
 	return out
 }

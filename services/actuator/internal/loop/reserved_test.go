@@ -98,6 +98,38 @@ func TestAnInstanceThatOutlivesItsReservationIsOnDemand(t *testing.T) {
 	})
 }
 
+func TestANodeInAReservationThatItsClassDoesNotSelectAnyMoreDrifts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.inReservation(cloud.Reservation{})
+		time.Sleep(20 * time.Minute)
+		if c := r.claim("c1"); !c.Drifted.OK() {
+			t.Fatalf("it has drifted: %s", c.Drifted.Message)
+		}
+		r.ec2.Unselect("cr-1")
+		r.until("it has drifted", 10*time.Minute, func() bool { return strings.HasPrefix(r.claim("c1").Drifted.Message, "CapacityReservationDrift") })
+		for range 20 { // and stays so, however often the class is asked
+			time.Sleep(time.Minute)
+			if c := r.claim("c1"); c.Drifted.OK() || c.State != model.ClaimInitialized {
+				t.Fatalf("%s, drifted: %q", c.State, c.Drifted.Message)
+			}
+		}
+	})
+}
+
+func TestAReservationThatEndsDriftsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.inReservation(cloud.Reservation{})
+		r.ec2.EndReservation("cr-1")
+		for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+			if c := r.claim("c1"); !c.Drifted.OK() {
+				t.Fatalf("it has drifted: %s", c.Drifted.Message)
+			}
+		}
+	})
+}
+
 func TestWhatAReservationTakesBackIsDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -28,6 +28,8 @@ type Class struct {
 	lags       bool
 	failure    model.Reason
 	zones      map[string]string // ids by zone, of resolved
+	// reservedSince is since when resolved has the reservations that it has.
+	reservedSince time.Time
 	// due says to resolve without waiting.
 	due bool
 	// catalogue is the shapes of all types under the class's settings; nil while the types are not known.
@@ -139,6 +141,9 @@ func (c *Class) reservations() []string {
 	}
 	return out
 }
+
+// ReservedSince is since when the class has selected the reservations that it selects now.
+func (c *Class) ReservedSince() time.Time { return c.reservedSince }
 
 // Present is what the class asks for now. What it selects is left out while it is not whole.
 func (c *Class) Present() apply.Class {

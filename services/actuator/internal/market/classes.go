@@ -221,7 +221,11 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 
 // selected notes what a class selects, as it was at that time.
 func (s *Classes) selected(ctx context.Context, c *Class, got cloud.Class, at time.Time) {
+	before := c.reservations()
 	c.resolved, c.resolvedAt, c.failure, c.lags = got, at, model.Reason{}, false
+	if c.reservedSince.IsZero() || !slices.Equal(before, c.reservations()) {
+		c.reservedSince = at
+	}
 	c.zones = map[string]string{}
 	for _, n := range got.Subnets {
 		c.zones[n.Zone] = n.ZoneID
