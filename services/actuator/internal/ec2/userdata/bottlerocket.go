@@ -33,7 +33,9 @@ func bottlerocket(n Node) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		commands["000-mount-instance-storage"] = instanceStorage()
+		if !strings.Contains(fmt.Sprint(commands), ephemeralStorage) { // done twice it fails, and the node does not start
+			commands["000-mount-instance-storage"] = instanceStorage()
+		}
 	}
 	var out strings.Builder
 	e := toml.NewEncoder(&out) // tables in the order of their names: equal content gives an equal template
@@ -125,12 +127,15 @@ func decides(kubernetes map[string]any, key string, set bool, value any, remedy 
 	return nil
 }
 
+// ephemeralStorage is what Bottlerocket's own tool calls local disks.
+const ephemeralStorage = "ephemeral-storage"
+
 // instanceStorage is the command that joins the local disks and has containers and logs on them.
 func instanceStorage() map[string]any {
 	return map[string]any{
 		"commands": [][]string{
-			{"apiclient", "ephemeral-storage", "init"},
-			{"apiclient", "ephemeral-storage", "bind", "--dirs", "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"},
+			{"apiclient", ephemeralStorage, "init"},
+			{"apiclient", ephemeralStorage, "bind", "--dirs", "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"},
 		},
 		"essential": true, "mode": "always",
 	}

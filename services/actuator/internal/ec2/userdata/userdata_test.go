@@ -305,6 +305,20 @@ func TestBottlerocketsSettings(t *testing.T) {
 	}
 }
 
+func TestBottlerocketsLocalDisksAreJoinedOnce(t *testing.T) {
+	b := boot()
+	b.Family, b.RAID0 = Bottlerocket, true
+	for custom, want := range map[string]int{
+		"[settings.bootstrap-commands.mine]\ncommands = [[\"apiclient\", \"ephemeral-storage\", \"init\"]]\nessential = true\nmode = \"always\"\n": 1,
+		"[settings.bootstrap-commands.mine]\ncommands = [[\"apiclient\", \"set\", \"motd=hi\"]]\nessential = true\nmode = \"always\"\n":            2,
+	} {
+		b.Custom = custom
+		if text := decoded(t, b); strings.Count(text, "[settings.bootstrap-commands.") != want || strings.Count(text, "init") != 1 {
+			t.Errorf("want %d commands, of which one joins the disks:\n%s", want, text)
+		}
+	}
+}
+
 // TestNodesOfEachFamilyRegisterClosed has the taint that keeps pods away until Kerf knows the node, and none of the labels that a
 // kubelet is not allowed to give itself.
 func TestNodesOfEachFamilyRegisterClosed(t *testing.T) {
