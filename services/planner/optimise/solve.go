@@ -186,13 +186,6 @@ func (s *solver) improve() {
 	if s.closer && !s.enough() && s.best.Pods == 0 {
 		t = settle.New(s.c, x.BestDuals, settle.Gap{Bound: s.bound, Cost: s.aim()})
 	}
-	if t != nil {
-		t.BySets(budget/firstShare, true)
-		if t.Closed() {
-			s.learn(t)
-			return
-		}
-	}
 	root := settle.RootOf(x)
 	if few {
 		s.packByMeans(budget)
@@ -214,19 +207,18 @@ func (s *solver) fewOfEach() bool {
 
 // settle looks for the last per cent: for a better plan where pods are few, and for a bound where one is asked for.
 func (s *solver) settle(t *settle.Search, root settle.Root, budget int64) {
-	bySets, byCovers := budget/2, budget/2
+	byCovers := budget
 	switch {
 	case !settle.Few(s.c):
-		bySets, byCovers = 0, budget
 	case s.c.Source.BoundOnly:
-		bySets, byCovers = 2*budget, 4*budget
+		byCovers = 4 * budget
+	default:
+		byCovers = budget / 2
 	}
 	if t.Cost = s.aim(); s.enough() {
 		s.learn(t)
 		return
 	}
-	t.BySets(bySets, false)
-	s.learn(t)
 	t.ByCovers(byCovers)
 	s.learn(t)
 	if t.Cost = s.aim(); !s.c.Source.Loose && !s.enough() {
@@ -357,8 +349,6 @@ const (
 	mostDives = 6
 	// diveShare is how much work dives may take, in budgets, where the last per cent is looked for; 9 of 10 budgets elsewhere.
 	diveShare = 2
-	// firstShare is the part of the work that goes into sets of few nodes before anything is rounded, 1 of so many: where that is enough, it is the end.
-	firstShare = 64
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
 	// plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2

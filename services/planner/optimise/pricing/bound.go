@@ -38,30 +38,26 @@ func (x *Columns) TotalBound() float64 {
 	return max(0, sum/steepest-free)
 }
 
-// MostWorth is, by bin, what none of its fillings is worth more than where pods are worth y each, and the work to find that; capacity is what a
-// unit of each resource is worth there, by bin and resource.
-func MostWorth(c *compact.Problem, y []float64) (worth []float64, capacity [][]float64, work int64) {
-	const nodes = 8
+// CapacityWorth is what a unit of each resource is worth on each bin where pods are worth y each, by bin and resource, and the work to find that.
+func CapacityWorth(c *compact.Problem, y []float64) (capacity [][]float64, work int64) {
 	c.ListRows()
 	p := newPricer(c)
-	worth, capacity = make([]float64, len(c.Bins)), make([][]float64, len(c.Bins))
+	capacity = make([][]float64, len(c.Bins))
 	for b := range c.Bins {
 		capacity[b] = make([]float64, c.NumResources)
 		if len(c.Bins[b].Rows) == 0 {
 			continue
 		}
 		kn := p.knapsackOf(b)
-		v := p.values(kn.b, y)
-		p.relax(kn, v)
+		p.relax(kn, p.values(kn.b, y))
 		for r := range capacity[b] {
 			if f := kn.b.Free[r]; f > 0 {
 				capacity[b][r] = max(0, kn.lam[r]) / float64(f)
 			}
 		}
-		worth[b] = p.fill(kn, v, p.upper(kn, v), 0, searchLimit{nodes, math.MaxInt64})
 		p.drop(b)
 	}
-	return worth, capacity, p.work
+	return capacity, p.work
 }
 
 // slope is worth per price.

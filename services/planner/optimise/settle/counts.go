@@ -127,15 +127,15 @@ func (s *counts) tryNodes() {
 				price += s.c.Bins[b].Price
 			}
 		}
-		if price < s.Bound || price >= s.Cost || len(bins) > setNodes {
+		if price < s.Bound || price >= s.Cost || len(bins) > trialNodes {
 			continue
 		}
 		if slices.ContainsFunc(s.tried, func(t []int32) bool { return slices.Equal(t, bins) }) {
 			continue
 		}
 		s.tried = append(s.tried, bins)
-		if s.sets.most = s.Work + triedWork; s.sets.holds(bins) {
-			s.Found = s.sets.filled(bins)
+		if s.trial.most = s.Work + triedWork; s.trial.holds(bins) {
+			s.Found = s.trial.filled(bins)
 			s.Cost = costOf(s.Found) // some may be empty
 		}
 	}

@@ -1,20 +1,20 @@
 package settle
 
-// lack finds sets of nodes that cannot hold pods, because those that have room on some of the nodes alone ask for more than all of these have.
+// lack finds nodes that cannot hold pods together, because those that have room on some of the nodes alone ask for more than all of these have.
 // Pods of what must be in one zone are such, and pods that rules keep apart.
 type lack struct {
-	// where are some nodes of the set, one bit each; the first ones are those on which the pods of some row have room, the others unions of these.
+	// where are some of the nodes, one bit each; the first ones are those on which the pods of some row have room, the others unions of these.
 	where []uint32
 	// need is what rows of each of the first ones ask for, of each resource and of each rule's places.
 	need [][]int64
 	sum  []int64
 }
 
-// mostUnions is how many parts of a set are looked at.
+// mostUnions is how many parts of the nodes are looked at.
 const mostUnions = 48
 
 // lacksRoom says that the pods of rows from a place on do not fit the nodes, with what these have left. It sees only whole sums, and so misses much.
-func (x *sets) lacksRoom(nodes, at int) bool {
+func (x *trial) lacksRoom(nodes, at int) bool {
 	w, k := &x.lack, x.c.NumResources
 	if k+len(x.c.Rules) == 0 {
 		return false // nothing is asked for
@@ -52,7 +52,7 @@ func (x *sets) lacksRoom(nodes, at int) bool {
 }
 
 // roomFor are the nodes that have room for a pod of a row.
-func (x *sets) roomFor(row int32, nodes int) (on uint32) {
+func (x *trial) roomFor(row int32, nodes int) (on uint32) {
 	for j, n := range x.nodes[:nodes] {
 		if n.Bin().Takes.Has(int(row)) && n.Capacity(row, 1) > 0 {
 			on |= 1 << j
@@ -81,7 +81,7 @@ func (w *lack) part(on uint32, needs int) int {
 }
 
 // over says that what has room on some nodes alone is more than they have.
-func (w *lack) over(x *sets, on uint32, nodes, first int, unit []int64) bool {
+func (w *lack) over(x *trial, on uint32, nodes, first int, unit []int64) bool {
 	k := x.c.NumResources
 	w.sum = append(w.sum[:0], make([]int64, k+len(x.c.Rules))...)
 	for n, part := range w.where[:first] {

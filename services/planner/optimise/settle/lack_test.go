@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// TestASetThatLacksRoomSomewhereIsKnown tells sets of one node in each of two zones, which have enough for all pods together, from those that hold them.
-func TestASetThatLacksRoomSomewhereIsKnown(t *testing.T) {
+// TestNodesThatLackRoomSomewhereAreKnown tells nodes in two zones, one in each, that have enough for all pods together from those that hold them.
+func TestNodesThatLackRoomSomewhereAreKnown(t *testing.T) {
 	for name, test := range map[string]struct {
 		// pods are how many in the one zone, in the other, and in either ask for each of their requests; apart is how many of all may share a node.
 		one, other, either int
@@ -53,7 +53,7 @@ func TestASetThatLacksRoomSomewhereIsKnown(t *testing.T) {
 			for i := range y {
 				y[i] = 1
 			}
-			x := New(c, y, Gap{Bound: 1, Cost: 1000}).sets
+			x := New(c, y, Gap{Bound: 1, Cost: 1000}).trial
 			if len(c.Bins) != len(zones) {
 				t.Fatalf("%d bins", len(c.Bins))
 			}

@@ -1,5 +1,5 @@
-// Package settle looks for the cheapest plan of all for few pods, between a bound and the cost of a plan that is known: sets of nodes as a whole, the
-// cheapest first, and then plans of full nodes that lose little. What it has looked through raises the bound.
+// Package settle looks for the cheapest plan of all for few pods, between a bound and the cost of a plan that is known: first plans of
+// full nodes that lose little, then all, by how many nodes they have. What it has looked through raises the bound.
 //
 // It is exact as far as its work goes: where it comes to its end the plan is the optimum. Start reading with Search.
 package settle
@@ -42,7 +42,7 @@ type Search struct {
 	rest  []int32
 	// from is what they are worth together.
 	from  float64
-	sets  *sets
+	trial *trial
 	limit int64
 }
 
@@ -84,8 +84,8 @@ func New(c *compact.Problem, y []float64, g Gap) *Search {
 		rows[i] = int32(i)
 	}
 	t.dense = t.densities(rows)
-	worth, capacity, work := pricing.MostWorth(c, t.y)
-	t.sets, t.capacity, t.Work = newSets(t, worth), capacity, work
+	t.trial = newTrial(t)
+	t.capacity, t.Work = pricing.CapacityWorth(c, t.y)
 	return t
 }
 
@@ -105,34 +105,6 @@ func (t *Search) densities(rows []int32) []float64 {
 		}
 	}
 	return out
-}
-
-// BySets looks for a plan among sets of few nodes, in ever more of what is between the bound and the best plan. With exact it is content with
-// nothing but the cheapest plan of all.
-func (t *Search) BySets(limit int64, exact bool) {
-	t.limit, t.Found = t.Work+limit, nil
-	low, proven := t.Bound, true // that none of the sets holds the pods that cost less than low
-	for slack := t.from * firstSlack; !t.Closed() && !t.c.Stopped(); slack *= 2 {
-		to := t.Cost
-		if t.from+slack < float64(to) {
-			to = int64(t.from + slack)
-		}
-		if to <= low {
-			continue
-		}
-		last := to == t.Cost
-		refuted, found := t.sets.search(low, to)
-		if proven {
-			t.Bound = max(t.Bound, refuted)
-		}
-		if cost := costOf(found); found != nil && (!exact || proven && refuted == cost) {
-			t.Found, t.Cost = found, cost
-		}
-		low, proven = to, proven && refuted == to
-		if last || found != nil || t.sets.over() || exact && !proven {
-			return
-		}
-	}
 }
 
 func costOf(some []compact.Filling) (cost int64) {

@@ -151,8 +151,6 @@ func TestCountsProveABound(t *testing.T) {
 func TestSearchFindsTheOptimum(t *testing.T) {
 	const plenty = 1 << 24
 	ways := map[string]func(*settle.Search, int64){
-		"by sets":   func(x *settle.Search, limit int64) { x.BySets(limit, false) },
-		"exactly":   func(x *settle.Search, limit int64) { x.BySets(limit, true) },
 		"by covers": func(x *settle.Search, limit int64) { x.ByCovers(limit) },
 	}
 	for name, look := range ways {
