@@ -25,8 +25,8 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 		if dr.BuffersFixed[h] || len(dr.Buffered[h]) > 0 {
 			continue // it is not to go, but its buffer pods may move
 		}
-		if r := returns(dr, h); !r.OK() {
-			dr.Verdicts[h] = r
+		if r := draft.NoneReturns(dr, h); !r.OK() {
+			dr.Verdicts[h] = dr.About(h, r)
 			continue
 		}
 		if r := dr.NodeBudgets.Reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
@@ -59,20 +59,6 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 // replaceable says whether a node's own state is reason enough to replace it.
 func replaceable(dr *draft.Draft, host int) bool {
 	return dr.Expired(host) || dr.Expiring(host) || !dr.Drift[host].OK()
-}
-
-// returns says that a pod which ends on a host will come back, and need its place: that of a StatefulSet does, under its old
-// name.
-func returns(dr *draft.Draft, host int) model.Reason {
-	for _, i := range dr.View.Hosts[host].Pods {
-		if p := dr.View.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
-			return model.Reason{
-				Code: model.CodeNominated, Subject: dr.View.Hosts[host].Name(),
-				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",
-			}
-		}
-	}
-	return model.Reason{}
 }
 
 // explainBuffers tells of nodes on which nothing runs that they stay for a buffer's sake.

@@ -13,6 +13,7 @@ import (
 func underutilized() []draft.Check {
 	return []draft.Check{
 		draft.NotStatic,                  // static pools keep their size
+		draft.NoneReturns,                // a pod that comes back under its name needs its place
 		(*draft.Draft).PodsAgreeUnforced, // age overrules nothing here
 		(*draft.Draft).ConsolidateAfter,  // the node must have been quiet for long enough
 		policyAllows,                     // WhenEmpty keeps nodes that are not empty

@@ -166,6 +166,20 @@ func NotStatic(dr *Draft, host int) model.Reason {
 	}
 }
 
+// NoneReturns says whether a pod that ends on the node will come back, and need its place: that of a StatefulSet does, under its old
+// name.
+func NoneReturns(dr *Draft, host int) model.Reason {
+	for _, i := range dr.View.Hosts[host].Pods {
+		if p := dr.View.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
+			return model.Reason{
+				Code:    model.CodeNominated,
+				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",
+			}
+		}
+	}
+	return model.Reason{}
+}
+
 // ForcedByAge says that the node goes whatever its pods say.
 func (dr *Draft) ForcedByAge(host int) bool {
 	return rules.ForcedByAge(dr.View.Hosts[host].Claim, dr.View.Now)
