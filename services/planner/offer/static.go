@@ -20,6 +20,8 @@ type StaticQuery struct {
 	Now      time.Time
 	// Leaving says whether a claim is on its way out, so that another takes its place.
 	Leaving func(*model.Claim) bool
+	// Held says that a claim's node has a pod that no drain could evict, Due that it would be replaced or repaired before long. nil: none.
+	Held, Due func(*model.Claim) bool
 	// Options lists what a pool may be launched as now, best first, each holding the DaemonSets that run there; nothing and
 	// the reason where it can't be bought from. It is asked only about pools that need nodes.
 	Options func(*model.NodePool) ([]model.RankedOffering, model.Reason)
@@ -224,13 +226,15 @@ type candidate struct {
 	keep     bool // something asks for it not to be disrupted
 	launched bool
 	busy     bool // it has pods that would have to move
+	due      bool // it would go before long anyway
 	cost     float64
 	zone     string
 	price    int64
 }
 
 // choose picks n claims: those that nothing protects before those that something does; among them what was not launched
-// yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the more expensive first.
+// yet, then what is empty, then what would go before long anyway, then what is cheapest to move; and of equals one of the zone that
+// has most, the more expensive first.
 func (f *staticPool) choose(n int64) []model.ClaimID {
 	candidates := f.candidates()
 	in := make(map[string]int)
@@ -263,6 +267,7 @@ func (v *candidate) before(w *candidate, in map[string]int) bool {
 		cmp.Compare(rank(v.keep), rank(w.keep)),
 		cmp.Compare(rank(v.launched), rank(w.launched)),
 		cmp.Compare(rank(v.busy), rank(w.busy)),
+		-cmp.Compare(rank(v.due), rank(w.due)),
 		cmp.Compare(v.cost, w.cost),
 		-cmp.Compare(in[v.zone], in[w.zone]),
 		-cmp.Compare(v.price, w.price),
@@ -275,6 +280,8 @@ func (f *staticPool) candidates() []candidate {
 	on := make(map[model.NodeName]int)
 	for i, c := range f.stay {
 		out[i] = candidate{id: c.ID, launched: c.State >= model.ClaimLaunched, zone: where(c), price: c.Price}
+		out[i].keep = f.q.Held != nil && f.q.Held(c)
+		out[i].due = f.q.Due != nil && f.q.Due(c)
 		if c.Node != "" {
 			on[c.Node] = i
 		}
@@ -293,10 +300,13 @@ func (f *staticPool) candidates() []candidate {
 		p := &f.q.Snapshot.Pods[i]
 		j, ok := on[p.Node]
 		c := classes[p.Class]
-		if !ok || p.Node == "" || c == nil || c.Daemon || c.Mirror || p.Terminating {
+		if !ok || p.Node == "" || c == nil || p.Terminating {
 			continue
 		}
 		out[j].keep = out[j].keep || protected(p, f.q.Now)
+		if c.Daemon || c.Mirror {
+			continue
+		}
 		out[j].busy = true
 		cost := 1 + float64(p.DeletionCost)/(1<<27) + float64(c.Priority)/(1<<25)
 		out[j].cost += min(max(cost, 0), 10)

@@ -7,7 +7,10 @@ import (
 	"strconv"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/replace"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -31,9 +34,17 @@ func (c *cycle) sizeStaticPools() {
 		h, ok := at[claim.ID]
 		return c.IsLeaving(claim) || (ok && (c.view.Hosts[h].Leaving || c.view.Removed(h)))
 	}
+	budgets := budget.NewPods(c.view)
+	of := func(says func(host int) bool) func(*model.Claim) bool {
+		return func(claim *model.Claim) bool {
+			h, ok := at[claim.ID]
+			return ok && says(h)
+		}
+	}
 	sold := make(map[soldKey]*market.Option)
 	q := offer.StaticQuery{
 		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.MaxOfferings(),
+		Held: of(func(h int) bool { return held(c.view, budgets, h) }), Due: of(func(h int) bool { return due(c.view, h) }),
 		Options: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
 			options, r := c.market.StaticOptions(c.Pool(p.Name))
 			for _, o := range options {
@@ -63,6 +74,21 @@ func (c *cycle) sizeStaticPools() {
 			}
 		}
 	}
+}
+
+// held says that a disruption budget never lets a drain of the host end.
+func held(v *view.View, budgets *budget.Pods, host int) bool {
+	return slices.ContainsFunc(v.Hosts[host].Pods, func(p int) bool {
+		pod := v.Pods[p]
+		return !pod.Terminating && (pod.Movable() || rules.Evicted(pod.Class.PodClass)) && !budgets.Never(pod).OK()
+	})
+}
+
+// due says that the host would be replaced or repaired before long.
+func due(v *view.View, host int) bool {
+	drift, _ := replace.Drift(v, host)
+	n := v.Hosts[host].Node
+	return !drift.OK() || n != nil && !n.Ready
 }
 
 // staticSnapshot has the pods on static pools' nodes, and no others.
