@@ -126,7 +126,13 @@ func TestAReasonNamesTheNearestMissOfAPendingPod(t *testing.T) {
 			build: func(w *world) {
 				w.pool().Requirements = []model.Requirement{in("karpenter.sh/capacity-type", "reserved")}
 			},
-			code: model.CodeUnsupported, says: "reserved",
+			code: model.CodeRequirements, says: "karpenter.sh/capacity-type In [reserved]",
+		},
+		"the pool allows no capacity type": {
+			build: func(w *world) {
+				w.pool().Requirements = []model.Requirement{in("karpenter.sh/capacity-type", "borrowed")}
+			},
+			code: model.CodeUnsupported, says: "borrowed",
 		},
 		"the pod is spread": {
 			class: func(c *model.PodClass) {

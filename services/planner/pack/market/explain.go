@@ -113,11 +113,11 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 	if r := m.clashes[out.pool.Index]; !r.OK() {
 		out.stage, out.Reason = missReady, r
 	}
-	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
+	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !buysAny(ct) {
 		out.Reason = model.Reason{
 			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),
-			Message: "the pool allows only capacity types that this version does not buy: " + ct.String(),
-			Remedy:  "allow on-demand or spot in the pool",
+			Message: "the pool allows no capacity type that there is: " + ct.String(),
+			Remedy:  "allow on-demand, spot or reserved in the pool",
 		}
 		return out
 	}
@@ -142,6 +142,11 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		out.Reason = cmp.Or(fit.Unsold(out.pool, asks(c.Profile), m.sells(out.pool)), out.Reason)
 	}
 	return out
+}
+
+// buysAny says whether a requirement of a pool leaves it a capacity type to buy.
+func buysAny(ct require.Requirement) bool {
+	return ct.Contains(model.OnDemand.String()) || ct.Contains(model.Spot.String()) || ct.Contains(model.Reserved.String())
 }
 
 // sells says whether any option of a pool meets a requirement.
