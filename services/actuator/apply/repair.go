@@ -36,7 +36,7 @@ func (v *verifier) health(pool model.PoolName) (nodes, unhealthy int) {
 			continue
 		}
 		nodes++
-		if v.isUnhealthy(n) {
+		if rules.Unwell(v.state.Repair, &c, n.Conditions, v.state.Now) {
 			unhealthy++
 		}
 	}

@@ -105,3 +105,17 @@ func TestManyUnhealthyNodesAreNotTheirOwnFault(t *testing.T) {
 		})
 	}
 }
+
+func TestNodesThatHaveJustBecomeUnhealthyCountAmongTheMany(t *testing.T) {
+	s := state()
+	for i := range 4 {
+		other := s.Claims["old"]
+		other.ID = model.ClaimID(fmt.Sprintf("c%d", i))
+		s.Claims[other.ID], s.Nodes[other.ID] = other, cluster.Node{Name: model.NodeName(string(other.ID)), Ready: true}
+	}
+	withCondition("old", "Ready", "Unknown", 40)(&s)
+	withCondition("c0", "Ready", "Unknown", 29)(&s)
+	if got := code(t, Verify(deleting(model.ReasonUnhealthy), s), "d-1"); got != model.CodeRepairGuard {
+		t.Errorf("two of five are unhealthy, one of them for less than half an hour: got reason %d, want %d", got, model.CodeRepairGuard)
+	}
+}

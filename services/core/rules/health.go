@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -14,14 +15,10 @@ func Unhealthy(policy model.RepairPolicy, conditions []model.NodeCondition, now 
 	if policy.Off {
 		return model.Reason{}, time.Time{}
 	}
-	wanted := policy.Conditions
-	if len(wanted) == 0 {
-		wanted = model.DefaultRepairConditions()
-	}
 	var until time.Time
 	for _, c := range conditions {
-		for _, w := range wanted {
-			if w.Type != c.Type || w.Status != c.Status || c.TransitionTime.IsZero() {
+		for _, w := range repaired(policy) {
+			if !meant(w, c) {
 				continue
 			}
 			lasts := now.Sub(c.TransitionTime)
@@ -37,6 +34,30 @@ func Unhealthy(policy model.RepairPolicy, conditions []model.NodeCondition, now 
 		}
 	}
 	return model.Reason{}, until
+}
+
+// Unwell says whether a claim's node counts among the unhealthy ones of its pool. It need not have been so for as long as the policy
+// waits: what befalls many nodes befalls one after the other, and the first would be replaced before the others count. Before a node
+// is initialized it is expected not to be ready, and counts only once it has lasted.
+func Unwell(policy model.RepairPolicy, claim *model.Claim, conditions []model.NodeCondition, now time.Time) bool {
+	if r, _ := Unhealthy(policy, conditions, now); !r.OK() {
+		return true
+	}
+	return claim.State >= model.ClaimInitialized && slices.ContainsFunc(conditions, func(c model.NodeCondition) bool {
+		return slices.ContainsFunc(repaired(policy), func(w model.RepairCondition) bool { return meant(w, c) })
+	})
+}
+
+func repaired(policy model.RepairPolicy) []model.RepairCondition {
+	if len(policy.Conditions) == 0 {
+		return model.DefaultRepairConditions()
+	}
+	return policy.Conditions
+}
+
+// meant says that a condition of a node is one that the policy repairs.
+func meant(w model.RepairCondition, c model.NodeCondition) bool {
+	return w.Type == c.Type && w.Status == c.Status && !c.TransitionTime.IsZero()
 }
 
 // RepairGuard says that too many nodes of a pool are unhealthy for any of them to be repaired: the cause is hardly the

@@ -230,3 +230,25 @@ func TestZoneShifted(t *testing.T) {
 		}
 	}
 }
+
+func TestUnwellNodesNeedNotHaveBeenSoForLong(t *testing.T) {
+	for name, tc := range map[string]struct {
+		state     model.ClaimState
+		condition model.NodeCondition
+		unwell    bool
+	}{
+		"for a minute":                    {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "Unknown", TransitionTime: noon().Add(-time.Minute)}, true},
+		"for a minute, being drained":     {model.ClaimDraining, model.NodeCondition{Type: "Ready", Status: "Unknown", TransitionTime: noon().Add(-time.Minute)}, true},
+		"since it is not known when":      {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "Unknown"}, false},
+		"ready":                           {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "True", TransitionTime: noon().Add(-time.Hour)}, false},
+		"for a minute, and starting":      {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Minute)}, false},
+		"for an hour, and still to start": {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Hour)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := &model.Claim{State: tc.state}
+			if got := rules.Unwell(model.RepairPolicy{}, claim, []model.NodeCondition{tc.condition}, noon()); got != tc.unwell {
+				t.Errorf("unwell is %v, want %v", got, tc.unwell)
+			}
+		})
+	}
+}

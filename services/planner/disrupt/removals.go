@@ -17,12 +17,15 @@ type Removal struct {
 // Unhealthy finds the unhealthy nodes of each pool: those that go, and those that stay all the same, each with the reason.
 // Where too many of a pool are unhealthy, the cause is hardly the nodes, and none goes.
 func Unhealthy(v *view.View) (gone, stays []Removal) {
-	unhealthy, nodes := make([][]Removal, len(v.Pools)), make([]int, len(v.Pools))
+	unhealthy, unwell, nodes := make([][]Removal, len(v.Pools)), make([]int, len(v.Pools)), make([]int, len(v.Pools))
 	for i, h := range v.Hosts {
 		if h.Node == nil || h.Claim == nil || h.Pool == nil {
 			continue
 		}
 		nodes[h.Pool.Index]++
+		if rules.Unwell(v.Policy.Repair, h.Claim, h.Node.Conditions, v.Now) {
+			unwell[h.Pool.Index]++
+		}
 		if r, _ := rules.Unhealthy(v.Policy.Repair, h.Node.Conditions, v.Now); !r.OK() {
 			r.Subject = h.Name()
 			unhealthy[h.Pool.Index] = append(unhealthy[h.Pool.Index], Removal{i, r})
@@ -30,7 +33,7 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 	}
 	for _, p := range v.Pools {
 		all := unhealthy[p.Index]
-		tooMany := rules.RepairGuard(v.Policy.Repair, p.Name, len(all), nodes[p.Index])
+		tooMany := rules.RepairGuard(v.Policy.Repair, p.Name, unwell[p.Index], nodes[p.Index])
 		for _, x := range all {
 			guard := rules.ZoneShifted(v.Hosts[x.Host].Claim.Zone, v.ShiftedZones)
 			if guard.OK() {

@@ -261,7 +261,7 @@ func (d *disruptions) repairs() {
 		for id, claim := range d.f.Cluster.Live {
 			if n := d.f.Cluster.NodeOf[id]; n != nil && claim.NodePool == name {
 				nodes++
-				if d.unhealthy(n) {
+				if rules.Unwell(d.f.Input.Policy.Repair, claim, n.Conditions, d.f.Input.Now) {
 					unhealthy++
 				}
 			}

@@ -3,6 +3,8 @@ package inbox
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -45,8 +47,9 @@ func (b *Inbox) check(ctx context.Context, first map[string]time.Time) error {
 	now := time.Now()
 	since(list, first, now)
 	notices := interrupt.Statuses(list, now)
+	failing := slices.Collect(maps.Keys(first))
 	result := make(chan error, 1)
-	if !b.cfg.Jobs.Hand(ctx, func() { result <- b.checked(ctx, notices) }) {
+	if !b.cfg.Jobs.Hand(ctx, func() { result <- b.checked(ctx, notices, failing) }) {
 		return ctx.Err()
 	}
 	return <-result
@@ -76,12 +79,17 @@ func since(list []cloud.Status, first map[string]time.Time, now time.Time) {
 }
 
 // checked stores what is wrong with Kerf's instances now, and drops what is not any more. Where the checks of many nodes of a pool
-// fail, the cause is hardly the nodes, and none of them is given up for it.
-func (b *Inbox) checked(ctx context.Context, notices []model.Notice) error {
+// fail, for however long, the cause is hardly the nodes, and none of them is given up for it.
+func (b *Inbox) checked(ctx context.Context, notices []model.Notice, failing []string) error {
 	var batch store.Batch
 	news, listed := map[string]model.Notice{}, map[string]bool{}
 	var of []model.Notice
 	impaired := map[model.PoolName]int{}
+	for _, id := range failing {
+		if c := b.cfg.Registry.Claims[b.cfg.Registry.ClaimOf(id)]; c != nil {
+			impaired[c.NodePool]++
+		}
+	}
 	for _, n := range notices {
 		n.Claim = b.cfg.Registry.ClaimOf(n.InstanceID)
 		c := b.cfg.Registry.Claims[n.Claim]
@@ -90,9 +98,6 @@ func (b *Inbox) checked(ctx context.Context, notices []model.Notice) error {
 		}
 		listed[n.ID] = true
 		of = append(of, n)
-		if n.InstanceState == model.StateImpaired {
-			impaired[c.NodePool]++
-		}
 	}
 	for _, n := range of {
 		pool := b.cfg.Registry.Claims[n.Claim].NodePool

@@ -174,12 +174,14 @@ func TestImpairedInstancesAreGivenUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		claims, impaired int
 		failed           time.Duration // how long before it is looked
+		apart            time.Duration // how long one fails after the other
 		recovers         bool
 		want             model.ClaimState
 	}{
-		"checks that have failed for two minutes":  {1, 1, interrupt.ImpairedFor, false, model.ClaimGone},
-		"checks that fail and pass again":          {1, 1, 0, true, model.ClaimInitialized},
-		"checks of many of a pool's nodes at once": {4, 2, interrupt.ImpairedFor, false, model.ClaimInitialized},
+		"checks that have failed for two minutes":                {1, 1, interrupt.ImpairedFor, 0, false, model.ClaimGone},
+		"checks that fail and pass again":                        {1, 1, 0, 0, true, model.ClaimInitialized},
+		"checks of many of a pool's nodes at once":               {4, 2, interrupt.ImpairedFor, 0, false, model.ClaimInitialized},
+		"checks of many of a pool's nodes, one before the other": {4, 2, interrupt.ImpairedFor, time.Minute, false, model.ClaimInitialized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -195,7 +197,8 @@ func TestImpairedInstancesAreGivenUp(t *testing.T) {
 				r.kube.change(func() { r.kube.budget = true })
 				for i := range tc.impaired {
 					r.ec2.Report(cloud.Status{
-						InstanceID: r.claim(model.ClaimID(fmt.Sprint("c", i+1))).InstanceID, Impaired: true, ImpairedSince: time.Now().Add(-tc.failed),
+						InstanceID: r.claim(model.ClaimID(fmt.Sprint("c", i+1))).InstanceID, Impaired: true,
+						ImpairedSince: time.Now().Add(time.Duration(i)*tc.apart - tc.failed),
 					})
 				}
 				if tc.recovers {
