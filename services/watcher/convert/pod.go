@@ -1,13 +1,10 @@
 package convert
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -39,7 +36,11 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
 	}
 	out.Devices = device.OfPod(p, refs.ResourceClaim)
-	protect(p, out)
+	protected, until := reader.DoNotDisrupt(p)
+	out.DoNotDisrupt = protected
+	if !until.IsZero() {
+		out.DoNotDisruptUntil = stamp(until)
+	}
 	o := wire.Object(snapshot.Pod, out.GetId(), out)
 	o.Class = class
 	return o, true
@@ -88,27 +89,6 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType, status corev1.Condit
 		}
 	}
 	return nil
-}
-
-// protect reads karpenter.sh/do-not-disrupt: "true" for ever, or a positive duration that counts from the pod's start (a
-// pod that has not started is protected without an end, until it does). Other values protect nothing.
-func protect(p *corev1.Pod, out *clusterpb.Pod) {
-	v, ok := p.Annotations[labels.DoNotDisrupt]
-	if !ok {
-		return
-	}
-	if v == "true" {
-		out.DoNotDisrupt = true
-		return
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		return
-	}
-	out.DoNotDisrupt = true
-	if p.Status.StartTime != nil {
-		out.DoNotDisruptUntil = stamp(p.Status.StartTime.Add(d))
-	}
 }
 
 // deletionCost is users': what Kerf says of it follows from where the pod is, and plans must not follow from that.

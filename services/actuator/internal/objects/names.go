@@ -21,13 +21,12 @@ const (
 
 // The names in users' objects that this package reads and writes, in one place and under short names.
 const (
-	taintDisrupted         = labels.TaintDisrupted
-	annotationDoNotDisrupt = labels.DoNotDisrupt
-	annotationPoolHash     = labels.NodePoolHash
-	annotationClassHash    = labels.NodeClassHash
-	labelPool              = labels.NodePool
-	labelClass             = labels.NodeClass
-	labelCapacityType      = labels.CapacityType
+	taintDisrupted      = labels.TaintDisrupted
+	annotationPoolHash  = labels.NodePoolHash
+	annotationClassHash = labels.NodeClassHash
+	labelPool           = labels.NodePool
+	labelClass          = labels.NodeClass
+	labelCapacityType   = labels.CapacityType
 )
 
 // Pools is where the API server keeps NodePools.

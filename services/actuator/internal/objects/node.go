@@ -104,7 +104,7 @@ func Pod(p *corev1.Pod) cluster.Pod {
 			out.ToleratesDisrupted = true
 		}
 	}
-	out.DoNotDisrupt, out.DoNotDisruptUntil = doNotDisrupt(p)
+	out.DoNotDisrupt, out.DoNotDisruptUntil = reader.DoNotDisrupt(p)
 	out.Ready = reader.Ready(p)
 	if p.Status.StartTime != nil {
 		out.StartTime = p.Status.StartTime.Time
@@ -142,21 +142,4 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 		return t.Key == "" || t.Key == taint.Key
 	}
 	return t.Key == taint.Key && t.Value == taint.Value
-}
-
-// doNotDisrupt reads the pod's annotation: "true" holds for ever, a duration from the pod's start. Anything else does
-// not protect; the watcher reports it.
-func doNotDisrupt(p *corev1.Pod) (bool, time.Time) {
-	v, ok := p.Annotations[annotationDoNotDisrupt]
-	if !ok {
-		return false, time.Time{}
-	}
-	if v == "true" {
-		return true, time.Time{}
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 || p.Status.StartTime == nil {
-		return false, time.Time{}
-	}
-	return true, p.Status.StartTime.Add(d)
 }
