@@ -7,27 +7,29 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
-// items, all of one reservation or of none; nil where there is none, or where the items' pods have pod rules that can't be
-// checked.
+// ReplaceStatic is a claim that takes the place of a static pool's node, for some items, whose pods it counts; nil where there is none.
+// Where it matters to them what it becomes, it is decided on all labels that pod rules look at.
 func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
-	if s.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) }) {
+	if s.market.PortsClash(items) {
 		return nil
 	}
-	l, may := s.market.Combine(items), mayBuy(s, claimants(items)...)
-	able := slices.DeleteFunc(slices.Clone(options), func(o *market.Option) bool { return !o.Fits(l) || !may(o) })
-	b := purchase.EmptyClaimWithin(able, lim)
-	if b == nil {
-		return nil
-	}
-	if len(b.Options) > s.market.MaxOfferings() {
-		if b.Options = s.market.Capped(b.Options); b.Options == nil {
-			return nil
+	l, may, verdicts := s.market.Combine(items), mayBuy(s, claimants(items)...), make(map[string]bool)
+	able := slices.DeleteFunc(slices.Clone(options), func(o *market.Option) bool {
+		return !o.Fits(l) || !may(o) || !s.togetherIn(o, items, verdicts)
+	})
+	alike := slices.DeleteFunc(slices.Clone(able), func(o *market.Option) bool { return !market.SameOn(s.keys, o, able[0]) })
+	for _, list := range [][]*market.Option{able, alike} {
+		mark := s.tally.Mark()
+		if b := purchase.StaticClaim(s.market, list, lim); b != nil {
+			b.Items, b.Site = items, s.tally.Claim(nil, market.Places(b.Options)...)
+			if s.together(b.Site, items) {
+				for _, c := range claimants(items) {
+					s.takeDevices(b, c)
+				}
+				return b
+			}
 		}
+		s.tally.Revert(mark)
 	}
-	b.Items, b.Site = items, s.tally.Claim(nil, market.Places(b.Options)...)
-	for _, c := range claimants(items) {
-		s.takeDevices(b, c)
-	}
-	return b
+	return nil
 }

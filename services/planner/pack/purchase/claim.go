@@ -3,6 +3,7 @@ package purchase
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -141,6 +142,18 @@ func EmptyClaimWithin(options []*market.Option, lim *market.Limits) *NewClaim {
 		}))
 	}
 	return nil
+}
+
+// StaticClaim is EmptyClaimWithin with as many options as a claim may list; nil where these are fewer than the pool's minValues ask for.
+func StaticClaim(m *market.Market, options []*market.Option, lim *market.Limits) *NewClaim {
+	b := EmptyClaimWithin(options, lim)
+	if b != nil && len(b.Options) > m.MaxOfferings() {
+		b.Options = m.Capped(b.Options)
+	}
+	if b == nil || len(b.Options) == 0 || b.Relaxed() && m.World.Policy.MinValues != model.MinValuesBestEffort {
+		return nil
+	}
+	return b
 }
 
 // Trim leaves out of what a claim may become all that costs more than it may; false, and nothing is changed, where too
