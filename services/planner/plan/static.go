@@ -204,17 +204,27 @@ func (c *cycle) fillStaticClaims() {
 	}
 }
 
-// fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place.
-func (c *cycle) fixedFor(pool *view.Pool, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason) {
-	options, why := c.market.StaticOptions(pool)
+// fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place. Of what costs the
+// same, it had better become what is in the node's zone: the pool's nodes stay in all of its zones.
+func (c *cycle) fixedFor(h *view.Host, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason) {
+	options, why := c.market.StaticOptions(h.Pool)
 	if !why.OK() {
 		return nil, why
 	}
+	elsewhere := func(o *market.Option) int {
+		if o.Offering.Zone == h.Claim.Zone {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(options, func(a, b *market.Option) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(elsewhere(a), elsewhere(b)))
+	})
 	b := c.scheduler.ReplaceStatic(options, items, lim)
 	if b == nil {
 		return nil, model.Reason{
 			Code:    model.CodeNoDestination,
-			Message: fmt.Sprintf("no new node of static pool %s is available within its limits that holds what fits nowhere else", pool.Name),
+			Message: fmt.Sprintf("no new node of static pool %s is available within its limits that holds what fits nowhere else", h.Pool.Name),
 			Remedy:  "raise spec.limits of the pool, or allow more instance types",
 		}
 	}

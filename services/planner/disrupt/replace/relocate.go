@@ -31,8 +31,8 @@ func (x *replacer) relocate(host int) (draft.Decision, model.Reason) {
 }
 
 func (x *replacer) replacements(host int, left []market.Item) (bought []*purchase.NewClaim, unplaced []market.Item, why model.Reason) {
-	if pool := x.v.Hosts[host].Pool; pool.Replicas != nil {
-		b, why := x.fixed(pool, left, x.draft.Limits.Clone())
+	if h := x.v.Hosts[host]; h.Pool.Replicas != nil {
+		b, why := x.fixed(h, left, x.draft.Limits.Clone())
 		if !why.OK() {
 			return nil, nil, x.draft.About(host, why)
 		}

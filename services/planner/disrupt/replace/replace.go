@@ -16,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Fixed makes a claim of a static pool for some pods, within limits.
-type Fixed func(pool *view.Pool, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason)
+// Fixed makes a claim that takes the place of a static pool's node, for some pods, within limits.
+type Fixed func(h *view.Host, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason)
 
 // Run replaces nodes that are too old, and then those that have drifted.
 func Run(dr *draft.Draft, fixed Fixed) {
