@@ -18,6 +18,8 @@ type madePods struct {
 	labels   map[string]string
 	selector *metav1.LabelSelector
 	selects  bool
+	// ends says that the pods are a Job's, which run to their end.
+	ends bool
 }
 
 // podsIn is nil for an object without pods.
@@ -44,6 +46,7 @@ func podsIn(o runtime.Object) *madePods {
 	case *appsv1.DaemonSet:
 		return of(&o.Spec.Template, o.Spec.Selector, true)
 	case *batchv1.Job:
+		out.ends = true
 		return of(&o.Spec.Template, nil, false)
 	default:
 		return nil

@@ -1,21 +1,23 @@
 package convert
 
 import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
 // Refused says, in a line each, what the API server would refuse of workloads and budgets, or what is hardly meant, and changes
-// what is planned: resources, ports, selectors, spread constraints, tolerations, weights.
+// what is planned: labels, resources, ports, selectors, spread constraints, tolerations, weights; and whose pods it takes in no case.
 func Refused(objects []runtime.Object) (notes []string) {
 	for _, o := range objects {
 		var problems []string
 		if p := podsIn(o); p != nil {
-			problems = append(p.selection(), refused.Pod(p.at, p.spec)...)
+			problems = slices.Concat(p.refused(), refused.Labels(strings.TrimSuffix(p.at, "spec")+"metadata.labels", p.labels), refused.Pod(p.at, p.spec))
 		}
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			problems = refused.Budget(b)
@@ -27,18 +29,13 @@ func Refused(objects []runtime.Object) (notes []string) {
 	return notes
 }
 
-func (p *madePods) selection() []string {
-	if !p.selects {
-		return nil
-	}
-	selector, err := metav1.LabelSelectorAsSelector(p.selector)
+// refused is what is wrong with how a workload keeps its pods.
+func (p *madePods) refused() []string {
 	switch {
-	case err != nil:
-		return []string{"spec.selector: " + err.Error() + refused.ByServer}
-	case p.selector == nil || selector.Empty():
-		return []string{"spec.selector: is missing" + refused.ByServer}
-	case !selector.Matches(labels.Set(p.labels)):
-		return []string{"spec.selector: does not select the labels of spec.template" + refused.ByServer}
+	case p.selects:
+		return append(refused.Selector(p.selector, p.labels), refused.Restart(p.at, p.spec, corev1.RestartPolicyAlways)...)
+	case p.ends:
+		return refused.Restart(p.at, p.spec, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	default:
 		return nil
 	}

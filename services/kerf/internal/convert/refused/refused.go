@@ -6,6 +6,7 @@
 package refused
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,25 @@ const ByServer = "; the API server refuses that"
 
 // Pod is what is wrong with a pod's spec, a line each; at is the path of that. What is hardly meant is told too.
 func Pod(at string, spec *corev1.PodSpec) []string {
-	return slices.Concat(containers(at, spec), spread(at, spec), tolerations(at, spec), weights(at+".affinity", spec.Affinity))
+	affinity := slices.Concat(nodeLabels(at, spec), podTerms(at+".affinity", spec.Affinity), weights(at+".affinity", spec.Affinity))
+	return slices.Concat(containers(at, spec), hostPorts(at, spec), affinity, spread(at, spec), tolerations(at, spec))
+}
+
+// Restart is what is wrong with when a workload's pods start again, where these policies alone are right. A pod that says nothing
+// has the policy Always.
+func Restart(at string, spec *corev1.PodSpec, right ...corev1.RestartPolicy) []string {
+	if slices.Contains(right, cmp.Or(spec.RestartPolicy, corev1.RestartPolicyAlways)) {
+		return nil
+	}
+	words := make([]string, len(right))
+	for i, r := range right {
+		words[i] = string(r)
+	}
+	has := "is missing"
+	if spec.RestartPolicy != "" {
+		has = fmt.Sprintf("%q is not for such a workload", spec.RestartPolicy)
+	}
+	return []string{at + ".restartPolicy: " + has + "; want " + strings.Join(words, " or ") + ByServer}
 }
 
 func containers(at string, spec *corev1.PodSpec) (problems []string) {
@@ -41,6 +60,9 @@ func containers(at string, spec *corev1.PodSpec) (problems []string) {
 				problems = append(problems, fmt.Sprintf("%sname: %s has the name %s too%s", here, first, c.Name, ByServer))
 			}
 			names[c.Name] = strings.TrimSuffix(here, ".")
+			if c.Image == "" {
+				problems = append(problems, here+"image: is missing"+ByServer)
+			}
 			for _, problem := range slices.Concat(resources(c.Resources), ports(c.Ports)) {
 				problems = append(problems, here+problem)
 			}
@@ -57,9 +79,40 @@ func ports(list []corev1.ContainerPort) (problems []string) {
 			field string
 			n     int32
 		}{{"containerPort", p.ContainerPort}, {"hostPort", p.HostPort}} {
-			if port.n < 0 || port.n > most {
+			switch {
+			case port.n == 0 && port.field == "containerPort":
+				problems = append(problems, fmt.Sprintf("ports[%d].containerPort: is missing; want 1 to %d%s", i, most, ByServer))
+			case port.n < 0 || port.n > most:
 				problems = append(problems, fmt.Sprintf("ports[%d].%s: %d is no port; want 1 to %d%s", i, port.field, port.n, most, ByServer))
 			}
+		}
+	}
+	return problems
+}
+
+// hostPorts are the ports of nodes that a pod takes, each of which it can take once.
+func hostPorts(at string, spec *corev1.PodSpec) (problems []string) {
+	type port struct {
+		protocol corev1.Protocol
+		ip       string
+		n        int32
+	}
+	taken := map[port]string{}
+	for i, c := range spec.Containers {
+		for k, p := range c.Ports {
+			if p.HostPort == 0 {
+				continue
+			}
+			here := fmt.Sprintf("%s.containers[%d].ports[%d].hostPort", at, i, k)
+			if spec.HostNetwork && p.HostPort != p.ContainerPort {
+				problems = append(problems, fmt.Sprintf("%s: %d is not containerPort, %d: with hostNetwork both are one%s", here, p.HostPort, p.ContainerPort, ByServer))
+			}
+			as := port{cmp.Or(p.Protocol, corev1.ProtocolTCP), p.HostIP, p.HostPort}
+			if first := taken[as]; first != "" {
+				problems = append(problems, fmt.Sprintf("%s: %s takes %s %d too%s", here, first, as.protocol, as.n, ByServer))
+				continue
+			}
+			taken[as] = here
 		}
 	}
 	return problems
@@ -79,11 +132,25 @@ func resources(r corev1.ResourceRequirements) (problems []string) {
 		switch {
 		case limited && request.Cmp(limit) > 0:
 			problems = append(problems, fmt.Sprintf("resources.requests.%s: %s is more than its limit, %s%s", name, request.String(), limit.String(), ByServer))
-		case !limited && IsDevice(name):
-			problems = append(problems, fmt.Sprintf("resources.limits.%s: is missing: of devices the limit counts%s", name, ByServer))
+		case limited && whole(name) != "" && request.Cmp(limit) != 0:
+			problems = append(problems, fmt.Sprintf("resources.requests.%s: %s is not its limit, %s: of %s the limit counts%s", name, request.String(), limit.String(), whole(name), ByServer))
+		case !limited && whole(name) != "":
+			problems = append(problems, fmt.Sprintf("resources.limits.%s: is missing: of %s the limit counts%s", name, whole(name), ByServer))
 		}
 	}
 	return problems
+}
+
+// whole says what a resource is of which a container gets as much as it may have at most; "" for others.
+func whole(name corev1.ResourceName) string {
+	switch {
+	case IsDevice(name):
+		return "devices"
+	case strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
+		return "huge pages"
+	default:
+		return ""
+	}
 }
 
 // IsDevice tells resources that nodes have by their plugins.
@@ -98,6 +165,8 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 	switch part := q.MilliValue()%thousandths != 0; {
 	case name == "":
 		return "has no resource's name" + ByServer
+	case !named(name):
+		return "is no resource of containers; want cpu, memory, ephemeral-storage, hugepages-2Mi, or one with a domain such as nvidia.com/gpu" + ByServer
 	case q.Sign() < 0:
 		return text + " is negative" + ByServer
 	case part && IsDevice(name):
@@ -108,6 +177,16 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 		return fmt.Sprintf("%s is in millions; did you mean %sm?", text, strings.TrimSuffix(text, "M"))
 	default:
 		return ""
+	}
+}
+
+// named tells the names of resources that containers may ask for.
+func named(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	default:
+		return strings.Contains(string(name), "/") || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	}
 }
 
@@ -155,6 +234,9 @@ func constraint(c corev1.TopologySpreadConstraint) (problems []string) {
 	}
 	policy("nodeAffinityPolicy", c.NodeAffinityPolicy)
 	policy("nodeTaintsPolicy", c.NodeTaintsPolicy)
+	if _, err := metav1.LabelSelectorAsSelector(c.LabelSelector); err != nil {
+		bad("labelSelector", "%s", err)
+	}
 	if len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
 		bad("matchLabelKeys", "need a labelSelector")
 		return problems
