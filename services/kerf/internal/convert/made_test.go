@@ -132,6 +132,15 @@ spec: {priorityClassName: system-node-critical, volumes: [{name: a, persistentVo
 	if _, notes := convert.Missing(known); len(notes) > 0 {
 		t.Errorf("beside a default class that says so by its old name: %q", notes)
 	}
+	const older = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: {volumeClaimTemplates: [{metadata: {name: data, annotations: {volume.beta.kubernetes.io/storage-class: fast}}}]}\n"
+	immediate, _, err := manifest.Decode(strings.NewReader("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: ebs.csi.aws.com\n---\n"+older), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := []string{"StorageClass fast: volumeBindingMode: volumes are made before their pods; assumed: where the pods can run"}
+	if added, notes := convert.Missing(immediate); len(added) > 0 || !slices.Equal(notes, where) {
+		t.Errorf("a claim with its class in an annotation: assumed %v, notes %q, want %q", added, notes, where)
+	}
 	again, notes := convert.Missing(slices.Concat(read, assumed))
 	if len(again) > 0 || len(notes) > 0 {
 		t.Errorf("what is there is assumed: %v", notes)

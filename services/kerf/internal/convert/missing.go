@@ -11,6 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
@@ -38,10 +39,10 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 		switch o := o.(type) {
 		case *appsv1.StatefulSet:
 			for _, t := range o.Spec.VolumeClaimTemplates {
-				m.claim(t.Spec)
+				m.claim(t.ObjectMeta, t.Spec)
 			}
 		case *corev1.PersistentVolumeClaim:
-			m.claim(o.Spec)
+			m.claim(o.ObjectMeta, o.Spec)
 		}
 	}
 	for _, c := range classes {
@@ -85,7 +86,7 @@ func (m *missing) pod(namespace string, spec corev1.PodSpec) {
 	for _, v := range spec.Volumes {
 		switch {
 		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
-			m.claim(v.Ephemeral.VolumeClaimTemplate.Spec)
+			m.claim(v.Ephemeral.VolumeClaimTemplate.ObjectMeta, v.Ephemeral.VolumeClaimTemplate.Spec)
 		case v.PersistentVolumeClaim != nil:
 			c := &corev1.PersistentVolumeClaim{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
@@ -93,7 +94,7 @@ func (m *missing) pod(namespace string, spec corev1.PodSpec) {
 				Spec:       corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
 			}
 			if !m.there[TitleOf(c)] {
-				m.claim(c.Spec)
+				m.claim(c.ObjectMeta, c.Spec)
 			}
 			m.add(c, "a new volume, where its pod runs")
 		}
@@ -101,24 +102,26 @@ func (m *missing) pod(namespace string, spec corev1.PodSpec) {
 }
 
 // claim sees to the storage class of a volume claim that no volume is bound to.
-func (m *missing) claim(spec corev1.PersistentVolumeClaimSpec) {
-	name := assumedClass
+func (m *missing) claim(own metav1.ObjectMeta, spec corev1.PersistentVolumeClaimSpec) {
+	name := volume.GetPersistentVolumeClaimClass(&corev1.PersistentVolumeClaim{ObjectMeta: own, Spec: spec})
+	named := name != ""
 	switch {
-	case spec.VolumeName != "" || spec.StorageClassName != nil && *spec.StorageClassName == "":
+	case spec.VolumeName != "" || spec.StorageClassName != nil && !named:
 		return
-	case spec.StorageClassName != nil:
-		name = *spec.StorageClassName
+	case named:
 		m.used[name] = true
 	case m.defaultClass:
 		m.usedDefault = true
 		return
+	default:
+		name = assumedClass
 	}
 	mode := storagev1.VolumeBindingWaitForFirstConsumer
 	class := &storagev1.StorageClass{
 		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass"}, ObjectMeta: metav1.ObjectMeta{Name: name},
 		Provisioner: "ebs.csi.aws.com", VolumeBindingMode: &mode,
 	}
-	if spec.StorageClassName != nil {
+	if named {
 		m.add(class, "EBS volumes, made where the pod runs")
 		return
 	}
