@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
 // autoMode is the group of EKS Auto Mode's kinds.
@@ -30,7 +31,7 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 	case gv.Group == autoMode:
 		return foreignIt, autoModeText
 	case gv.Group == "kustomize.config.k8s.io":
-		return foreignIt, "what kustomize would make of the files is not known; to plan for it, " + renderIt
+		return foreignIt, "what kustomize would make of the files is not known; to plan for it, " + template.RenderIt
 	case gv.Group == "" && kind == "ReplicationController":
 		return controllerIt, ""
 	case gv.Group == "autoscaling" && kind == "HorizontalPodAutoscaler":

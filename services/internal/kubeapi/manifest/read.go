@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
 // Decode reads one source; see Read.
@@ -93,8 +93,8 @@ func (r *reader) manifests(docs []document) []document {
 	return slices.DeleteFunc(docs, func(d document) bool {
 		var h header
 		switch {
-		case d.err != nil && bytes.Contains(d.text, []byte("{{")):
-			r.warn(d.place, "", "", "skipped: a template; to plan for it, "+renderIt)
+		case d.err != nil && template.Is(d.text):
+			r.warn(d.place, "", "", "skipped"+template.MeantFor(d.text))
 		case d.err != nil:
 			return false
 		case kjson.UnmarshalCaseSensitivePreserveInts(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":

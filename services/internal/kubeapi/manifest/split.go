@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
 // document is one document of a source, as JSON.
@@ -96,9 +98,7 @@ func splitYAML(name string, text []byte) ([]document, error) {
 		var err error
 		if doc.json, err = yaml.YAMLToJSONStrict(part.text); err != nil {
 			problem := yamlError(place, err)
-			if bytes.Contains(doc.text, []byte("{{")) {
-				problem.Problem += "; it looks like a template: " + renderIt
-			}
+			problem.Problem += template.MeantFor(doc.text)
 			doc = mildly(doc, problem)
 		}
 		if string(doc.json) == "null" {
@@ -108,9 +108,6 @@ func splitYAML(name string, text []byte) ([]document, error) {
 	}
 	return docs, nil
 }
-
-// renderIt is what to do with a template.
-const renderIt = "give kerf what it renders, as in helm template . | kerf plan -f -"
 
 // part is the text between two document markers, and the line that it begins on.
 type part struct {

@@ -45,3 +45,32 @@ func TestMergeKeysRepeatNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsNoYAMLMayBeMeantForOthers: what fills it in, or what is missing, is told.
+func TestWhatIsNoYAMLMayBeMeantForOthers(t *testing.T) {
+	t.Parallel()
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n"
+	for name, tt := range map[string]struct {
+		text, problem string
+		skipped       bool // where it is found in a folder
+	}{
+		"a chart's":              {pod + "    {{- toYaml .Values.labels }}\n", "helm template", true},
+		"lines of Terraform":     {pod + "    ${indent(4, yamlencode(labels))}\n    tier: a\n", "templatefile", true},
+		"conditions of it":       {pod + "%{ if team != \"\" ~}\n    team: ${team}\n%{ endif ~}\n", "templatefile", true},
+		"an excerpt":             {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  ...\n  nodeName: b\n", "left out", false},
+		"an excerpt of a page":   {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n…\n  nodeName: b\n", "left out", false},
+		"something else, broken": {pod + "    a: b: c\n", "mapping values are not allowed in this context", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
+			if err == nil || !strings.Contains(err.Error(), tt.problem) {
+				t.Errorf("got %v, want %q", err, tt.problem)
+			}
+			_, warnings, err := manifest.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tt.text), Found: true})
+			if (err == nil) != tt.skipped || tt.skipped && (len(warnings) != 1 || !strings.Contains(warnings[0].String(), tt.problem)) {
+				t.Errorf("in a folder: warnings %v, error %v", warnings, err)
+			}
+		})
+	}
+}

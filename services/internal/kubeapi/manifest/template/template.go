@@ -1,0 +1,36 @@
+// Package template tells what text that is no YAML was meant for, so that a message can say what to do with it.
+//
+// It goes by what stands in the text, and must never know what a manifest is. Start reading at MeantFor.
+package template
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// RenderIt is what to do with a template.
+const RenderIt = "give kerf what it renders, as in helm template . | kerf plan -f -"
+
+var (
+	terraformLine = regexp.MustCompile(`(?m)^[ \t]*[$%]\{`)
+	leftOutLine   = regexp.MustCompile(`(?m)^[ \t]*(\.{2,}|…)[ \t\r]*$`)
+)
+
+// Is tells text that a program fills in before it is a manifest.
+func Is(text []byte) bool { return isChart(text) || terraformLine.Match(text) }
+
+func isChart(text []byte) bool { return bytes.Contains(text, []byte("{{")) }
+
+// MeantFor says it as the end of what is wrong with a text; "" where it is not clear.
+func MeantFor(text []byte) string {
+	switch {
+	case isChart(text):
+		return "; it looks like a template: " + RenderIt
+	case terraformLine.Match(text):
+		return "; it looks like a template of Terraform: give kerf what templatefile makes of it"
+	case leftOutLine.Match(text):
+		return "; a line of dots stands where something was left out: write that, or remove the line"
+	default:
+		return ""
+	}
+}
