@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -18,7 +19,7 @@ import (
 // unknownValues warns of values of pools' requirements, and of what pods ask of nodes, that nothing in the catalogue has:
 // beside others that are known they would go unnoticed.
 func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, pods []*madePods, w World) (warnings []string) {
-	known := inv.known(w)
+	known := known(w)
 	check := func(at, key string, list ...string) {
 		values := known[labels.Normal(key)]
 		for _, v := range list {
@@ -77,17 +78,20 @@ func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
 }
 
 // known are the values that there are, by label.
-func (inv *inventory) known(w World) map[string]map[string]bool {
+func known(w World) map[string]map[string]bool {
 	known := map[string]map[string]bool{
 		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
 		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
 	}
-	for _, c := range inv.snapshot.GetCatalogs() {
-		for _, t := range c.GetInstanceTypes() {
-			for _, l := range t.GetLabels() {
-				if values := known[l.GetKey()]; values != nil {
-					values[l.GetValue()] = true
-				}
+	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them all the same.
+	all, err := instancetype.Catalog(w.Catalog.Types, instancetype.Settings{})
+	if err != nil {
+		return nil
+	}
+	for _, t := range all.InstanceTypes {
+		for _, l := range t.Labels {
+			if values := known[l.Key]; values != nil {
+				values[l.Value] = true
 			}
 		}
 	}

@@ -31,3 +31,20 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatPodsAskOfNodesIsKnownWithoutPools: the catalogue has what it has, whatever classes are among the files.
+func TestWhatPodsAskOfNodesIsKnownWithoutPools(t *testing.T) {
+	t.Parallel()
+	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c, image: x}]\n" +
+		"  nodeSelector: {karpenter.k8s.aws/instance-category: m, karpenter.k8s.aws/instance-size: large, topology.kubernetes.io/zone: us-east-1a}\n" +
+		"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [" +
+		"{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m6g]}, {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg]}]}]}}}\n"
+	in, err := offline.Load([]offline.File{{Name: "f.yaml", Data: []byte(text)}}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "Pod a: spec.affinity.nodeAffinity: there is no node.kubernetes.io/instance-type m5.larg in the catalogue of us-east-1; did you mean m5.large"
+	if len(in.Warnings) != 1 || !strings.Contains(in.Warnings[0], want) {
+		t.Errorf("warnings %q, want one: %q", in.Warnings, want)
+	}
+}
