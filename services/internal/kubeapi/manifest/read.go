@@ -94,7 +94,7 @@ func (r *reader) manifests(docs []document) []document {
 		var h header
 		switch {
 		case d.err != nil && template.Is(d.text):
-			r.warn(d.place, "", "", "skipped"+template.MeantFor(d.text))
+			r.warn(d.place, "", "", "skipped"+template.MeantFor(d.text, ""))
 		case d.err != nil:
 			return false
 		case kjson.UnmarshalCaseSensitivePreserveInts(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":

@@ -98,7 +98,7 @@ func splitYAML(name string, text []byte) ([]document, error) {
 		var err error
 		if doc.json, err = yaml.YAMLToJSONStrict(part.text); err != nil {
 			problem := yamlError(place, err)
-			problem.Problem += template.MeantFor(doc.text)
+			problem.Problem += template.MeantFor(doc.text, problem.Problem)
 			doc = mildly(doc, problem)
 		}
 		if string(doc.json) == "null" {

@@ -59,6 +59,7 @@ func TestWhatIsNoYAMLMayBeMeantForOthers(t *testing.T) {
 		"conditions of it":       {pod + "%{ if team != \"\" ~}\n    team: ${team}\n%{ endif ~}\n", "templatefile", true},
 		"an excerpt":             {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  ...\n  nodeName: b\n", "left out", false},
 		"an excerpt of a page":   {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n…\n  nodeName: b\n", "left out", false},
+		"indented with a tab":    {pod + "\t\tteam: a\n", "a line begins with a tab", false},
 		"something else, broken": {pod + "    a: b: c\n", "mapping values are not allowed in this context", false},
 	} {
 		t.Run(name, func(t *testing.T) {

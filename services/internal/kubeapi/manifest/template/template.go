@@ -1,4 +1,4 @@
-// Package template tells what text that is no YAML was meant for, so that a message can say what to do with it.
+// Package template tells what text that is no YAML was meant for, or lacks, so that a message can say what to do with it.
 //
 // It goes by what stands in the text, and must never know what a manifest is. Start reading at MeantFor.
 package template
@@ -6,6 +6,7 @@ package template
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // RenderIt is what to do with a template.
@@ -13,6 +14,7 @@ const RenderIt = "give kerf what it renders, as in helm template . | kerf plan -
 
 var (
 	terraformLine = regexp.MustCompile(`(?m)^[ \t]*[$%]\{`)
+	tabbedLine    = regexp.MustCompile(`(?m)^ *\t`)
 	leftOutLine   = regexp.MustCompile(`(?m)^[ \t]*(\.{2,}|…)[ \t\r]*$`)
 )
 
@@ -21,13 +23,15 @@ func Is(text []byte) bool { return isChart(text) || terraformLine.Match(text) }
 
 func isChart(text []byte) bool { return bytes.Contains(text, []byte("{{")) }
 
-// MeantFor says it as the end of what is wrong with a text; "" where it is not clear.
-func MeantFor(text []byte) string {
+// MeantFor says it as the end of the problem that a text has as YAML; "" where it is not clear.
+func MeantFor(text []byte, problem string) string {
 	switch {
 	case isChart(text):
 		return "; it looks like a template: " + RenderIt
 	case terraformLine.Match(text):
 		return "; it looks like a template of Terraform: give kerf what templatefile makes of it"
+	case strings.Contains(problem, "cannot start any token") && tabbedLine.Match(text):
+		return "; a line begins with a tab, and YAML is indented with spaces"
 	case leftOutLine.Match(text):
 		return "; a line of dots stands where something was left out: write that, or remove the line"
 	default:
