@@ -132,6 +132,8 @@ func (r *Result) provider(old *Provisioner, profile string, path *field.Path) ka
 			r.fail(field.NotSupported(at.Child("kind"), kind, []string{kindAWSNodeTemplate}))
 		}
 		r.note(at, "is now spec.template.spec.nodeClassRef, the EC2NodeClass %s", ref.Name)
+	case old.Name == "": // what comes to be assumed of its name is not known here
+		return karpenterv1.NodeClassReference{}
 	default:
 		ref.Name = old.Name
 		r.gap(field.Required(path.Child("providerRef"), "name the AWSNodeTemplate, for example {name: default}"), "one of the Provisioner's name")
