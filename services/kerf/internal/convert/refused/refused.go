@@ -75,6 +75,9 @@ func containers(at string, spec *corev1.PodSpec) (problems []string) {
 func ports(list []corev1.ContainerPort) (problems []string) {
 	const most = 65535
 	for i, p := range list {
+		if !slices.Contains([]corev1.Protocol{"", corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}, p.Protocol) {
+			problems = append(problems, fmt.Sprintf("ports[%d].protocol: %q is none of TCP, UDP and SCTP%s", i, p.Protocol, ByServer))
+		}
 		for _, port := range []struct {
 			field string
 			n     int32
