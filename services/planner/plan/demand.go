@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
+	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
 // demand is what needs a node. Pods are indexes into World.Pods, in order.
@@ -30,7 +31,7 @@ type demand struct {
 	// preempting are pods that preemption frees capacity for, on nodes that stay.
 	preempting []pack.Assignment
 	// volumes says which pods have those that one at a time may use.
-	volumes exclusive
+	volumes volumes.Exclusive
 }
 
 type refusal struct {
@@ -67,7 +68,7 @@ func (c *cycle) findDemand() demand {
 				d.add(c, i)
 				continue
 			}
-			d.volumes.take(p, i)
+			d.volumes.Take(p.Class.PodClass, i)
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		}
@@ -155,8 +156,8 @@ func (d *demand) refusal(c *cycle, pod int) model.Reason {
 	if r := c.unsupported[p.Class.Index]; !r.OK() {
 		return r
 	}
-	if other, volume := d.volumes.take(p, pod); volume != "" {
-		return volumeInUse(volume, c.Pods[other].ID)
+	if other, volume := d.volumes.Take(p.Class.PodClass, pod); volume != "" {
+		return volumes.InUse(volume, c.Pods[other].ID)
 	}
 	return model.Reason{}
 }

@@ -1,41 +1,22 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
+	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
-// exclusive says by name which pod, an index into World.Pods, has each volume that one pod at a time may use: the one that is bound,
-// or the first that asks for it. The scheduler binds no other pod as long as that one has it, wherever its node is.
-type exclusive map[string]int
-
-// heldVolumes are those of pods that are bound.
-func heldVolumes(pods []view.Pod) exclusive {
-	out := exclusive{}
+// heldVolumes are those that pods have which are bound.
+func heldVolumes(pods []view.Pod) volumes.Exclusive {
+	out := volumes.Exclusive{}
 	for i, p := range pods {
 		if p.Node != "" {
-			out.take(p, i)
+			out.Take(p.Class.PodClass, i)
 		}
 	}
 	return out
-}
-
-// take gives a pod the volumes that it asks for. Where another pod has one of them it gets none, and that one and its name are returned; "" otherwise.
-func (e exclusive) take(p view.Pod, pod int) (other int, volume string) {
-	for _, v := range p.Class.Volumes {
-		if has, ok := e[v.Name]; v.Exclusive && ok && has != pod {
-			return has, v.Name
-		}
-	}
-	for _, v := range p.Class.Volumes {
-		if v.Exclusive {
-			e[v.Name] = pod
-		}
-	}
-	return 0, ""
 }
 
 // yields are classes, by index, of which no pod got a place, so that pods of others come first where they want the same volume.
@@ -60,12 +41,4 @@ func (y yields) add(c *cycle) bool {
 		}
 	}
 	return found
-}
-
-func volumeInUse(volume string, by model.PodID) model.Reason {
-	return model.Reason{
-		Code: model.CodeVolumeInUse, Subject: "pod/" + string(by),
-		Message: fmt.Sprintf("one pod at a time may use the volume claim %s (ReadWriteOncePod), and it is pod %s's", volume, by),
-		Remedy:  "let the other pod go first; for a Deployment, strategy.type: Recreate",
-	}
 }

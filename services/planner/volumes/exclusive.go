@@ -1,0 +1,36 @@
+package volumes
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Exclusive says by name which pod, by number, has each volume that one pod at a time may use: the one that is bound, or the first that
+// asks for it. The scheduler binds no other pod as long as that one has it, wherever its node is.
+type Exclusive map[string]int
+
+// Take gives a pod the volumes that its class asks for. Where another pod has one of them it gets none, and that one and the volume's name
+// are returned; "" otherwise.
+func (e Exclusive) Take(c *model.PodClass, pod int) (other int, volume string) {
+	for _, v := range c.Volumes {
+		if has, ok := e[v.Name]; v.Exclusive && ok && has != pod {
+			return has, v.Name
+		}
+	}
+	for _, v := range c.Volumes {
+		if v.Exclusive {
+			e[v.Name] = pod
+		}
+	}
+	return 0, ""
+}
+
+// InUse is why a pod waits for a volume that is another pod's.
+func InUse(volume string, by model.PodID) model.Reason {
+	return model.Reason{
+		Code: model.CodeVolumeInUse, Subject: "pod/" + string(by),
+		Message: fmt.Sprintf("one pod at a time may use the volume claim %s (ReadWriteOncePod), and it is pod %s's", volume, by),
+		Remedy:  "let the other pod go first; for a Deployment, strategy.type: Recreate",
+	}
+}
