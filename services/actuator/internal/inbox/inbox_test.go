@@ -59,8 +59,11 @@ func TestAnImpairmentWithoutADateIsOldOnceItWasSeenForLong(t *testing.T) {
 		list   []cloud.Status
 		notice bool
 	}{
-		{0, impaired, false}, {time.Minute, impaired, false}, {2 * time.Minute, impaired, true},
-		{3 * time.Minute, nil, false}, {4 * time.Minute, impaired, false}, // it was well in between
+		{0, impaired, false},
+		{time.Minute, impaired, false},
+		{2 * time.Minute, impaired, true},
+		{3 * time.Minute, nil, false},
+		{4 * time.Minute, impaired, false}, // it was well in between
 	} {
 		list, at := slices.Clone(tt.list), now.Add(tt.after)
 		since(list, first, at)
