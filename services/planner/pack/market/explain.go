@@ -308,7 +308,8 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 		r.Remedy = fmt.Sprintf("allow instance types that have %s", name)
 	default:
 		r.Message = fmt.Sprintf("needs %s of %s, which no instance type of the catalogue has", needs, name)
-		r.Remedy = fmt.Sprintf("check the name %s; for a plan of files, kerf catalog fetch makes a catalogue of all that AWS sells", name)
+		r.Remedy = fmt.Sprintf("check the name %s; what a device plugin or the kernel's settings add to nodes, a NodeOverlay says in spec.capacity; "+
+			"for a plan of files, kerf catalog fetch makes a catalogue of all that AWS sells", name)
 	}
 	return r
 }
