@@ -15,6 +15,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
@@ -43,6 +44,9 @@ func ForPlan(o *awsv1.EC2NodeClass, hash string) (s instancetype.Settings, notes
 	}
 	if noPodsPerCore(spec) {
 		notes = append(notes, ErrPodsPerCore.Error()+"; the plan is made without it")
+	}
+	if _, err := userdata.Render(userdata.Of(spec)); err != nil {
+		notes = append(notes, err.Error()+"; Kerf launches nothing with it, and the plan is made without")
 	}
 	notes = append(notes, awsAlone(spec)...)
 	return Settings(spec), append(notes, familyNotes(o.Family())...), nil

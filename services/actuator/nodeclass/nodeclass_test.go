@@ -114,6 +114,24 @@ func TestPlansKnowWhichTypesRunVirtualMachines(t *testing.T) {
 	}
 }
 
+func TestPlansSayWhichUserDataNoLaunchTakes(t *testing.T) {
+	for name, tc := range map[string]struct{ alias, text, says string }{
+		"settings of Bottlerocket":          {"bottlerocket@latest", "[settings.kubernetes]\ncluster-domain = 'x'\n", ""},
+		"a script for Bottlerocket":         {"bottlerocket@latest", "#!/bin/bash\necho hello\n", "spec.userData"},
+		"a script for AL2023":               {"al2023@latest", "#!/bin/bash\necho hello\n", ""},
+		"more than EC2 takes":               {"al2023@latest", "#!/bin/bash\n" + strings.Repeat("#", 17_000), "user data is too long"},
+		"none, and what Kerf writes itself": {"al2023@latest", "", ""},
+	} {
+		_, notes, err := ForPlan(object(func(s *awsv1.EC2NodeClassSpec) {
+			s.AMISelectorTerms[0].Alias, s.UserData = tc.alias, &tc.text
+		}), "h")
+		got := strings.Join(notes, "; ")
+		if err != nil || (tc.says == "") != (got == "") || !strings.Contains(got, tc.says) {
+			t.Errorf("%s: noted %q, %v; want %q", name, got, err, tc.says)
+		}
+	}
+}
+
 func TestSpecRefusesWhatItDoesNotCarryOut(t *testing.T) {
 	tests := map[string]struct {
 		change func(*awsv1.EC2NodeClassSpec)

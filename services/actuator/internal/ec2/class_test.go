@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
 // adapterOf is an adapter whose AWS is a handler.

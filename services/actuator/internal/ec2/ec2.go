@@ -30,7 +30,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/profiles"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/rights"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/subnets"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
 // Config is what the adapter depends on.

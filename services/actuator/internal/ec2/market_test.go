@@ -15,7 +15,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 

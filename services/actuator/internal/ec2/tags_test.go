@@ -8,7 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/controlplane"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/template"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -172,8 +172,7 @@ func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
 
 // bootNode is the user data of a template's instances.
 func (a *Adapter) bootNode(r cloud.Request, g templateGroup) userdata.Node {
-	return userdata.Node{
-		Cluster: a.cluster, API: a.plane.API(), Family: r.Spec.AMIFamily, Custom: r.Spec.UserData,
-		RAID0: r.Spec.InstanceStoreRAID0, Kubelet: r.Spec.Kubelet, MaxPods: g.maxPods, Labels: r.Labels, Taints: r.Taints,
-	}
+	n := userdata.Of(r.Spec)
+	n.Cluster, n.API, n.MaxPods, n.Labels, n.Taints = a.cluster, a.plane.API(), g.maxPods, r.Labels, r.Taints
+	return n
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 
 	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
 // renewal is how long an answer of EKS counts, and patience how long another one is waited for: what it is for waits with it.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 
-	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
 // cloud answers for EKS: with the cluster's version, or with an error where that is empty.

@@ -50,6 +50,11 @@ type Node struct {
 	Taints  []model.Taint
 }
 
+// Of is what a class says of its nodes' user data.
+func Of(s cloud.ClassSpec) Node {
+	return Node{Family: s.AMIFamily, Custom: s.UserData, RAID0: s.InstanceStoreRAID0, Kubelet: s.Kubelet}
+}
+
 // Render writes the boot instructions of the family, base64 as EC2 wants it.
 func Render(n Node) (string, error) {
 	var (
