@@ -73,24 +73,25 @@ func nodeLabels(at string, spec *corev1.PodSpec) []string {
 	at += ".affinity.nodeAffinity."
 	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		for i, t := range required.NodeSelectorTerms {
-			problems = append(problems, nodeTerm(fmt.Sprintf("%srequiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%d]", at, i), t)...)
+			problems = append(problems, nodeTerm(fmt.Sprintf("%srequiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%d]", at, i), t, true)...)
 		}
 	}
 	for i, t := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		problems = append(problems, nodeTerm(fmt.Sprintf("%spreferredDuringSchedulingIgnoredDuringExecution[%d].preference", at, i), t.Preference)...)
+		problems = append(problems, nodeTerm(fmt.Sprintf("%spreferredDuringSchedulingIgnoredDuringExecution[%d].preference", at, i), t.Preference, false)...)
 	}
 	return problems
 }
 
-// nodeTerm looks at keys and values alone: what no node can be compared with keeps its pod pending, and is told there.
-func nodeTerm(at string, t corev1.NodeSelectorTerm) (problems []string) {
+// nodeTerm looks at keys and values alone: what no node can be compared with keeps its pod pending, and is told there. Of what is
+// preferred the API server takes any value.
+func nodeTerm(at string, t corev1.NodeSelectorTerm, required bool) (problems []string) {
 	for i, e := range t.MatchExpressions {
 		here := fmt.Sprintf("%s.matchExpressions[%d].", at, i)
 		if problem := labelKey(e.Key); e.Key != "" && problem != "" {
 			problems = append(problems, here+"key: "+problem+ByServer)
 		}
 		for k, v := range e.Values {
-			if problem := labelValue(v); problem != "" {
+			if problem := labelValue(v); required && problem != "" {
 				problems = append(problems, fmt.Sprintf("%svalues[%d]: %s%s", here, k, problem, ByServer))
 			}
 		}
