@@ -242,6 +242,7 @@ func TestUnwellNodesNeedNotHaveBeenSoForLong(t *testing.T) {
 		"since it is not known when":      {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "Unknown"}, false},
 		"ready":                           {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "True", TransitionTime: noon().Add(-time.Hour)}, false},
 		"for a minute, and starting":      {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Minute)}, false},
+		"for a minute, being ended":       {model.ClaimTerminating, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Minute)}, false},
 		"for an hour, and still to start": {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Hour)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
