@@ -266,7 +266,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
 	c, err := s.assign(in, stop, nil)
-	for later := (yields{}); err == nil && later.add(c); {
+	for later, turns := (yields{}), mostYields; err == nil && turns > 0 && later.add(c); turns-- {
 		s.base.view.Revert(mark)
 		c, err = s.assign(in, stop, later)
 	}
