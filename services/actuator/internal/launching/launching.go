@@ -212,8 +212,12 @@ func (l *Launching) ofMarket(c model.Claim, short []model.Shortage) []model.Shor
 	return short
 }
 
-// Unfilled remembers that EC2 had no capacity after all for an instance that it had begun.
+// Unfilled remembers that EC2 had no capacity after all for an instance that it had begun. What it was begun as counts: a claim that the
+// store has lost has no offerings any more.
 func (l *Launching) Unfilled(ctx context.Context, c model.Claim) {
+	c.Offerings = []model.RankedOffering{{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID,
+	}}
 	l.learn(ctx, l.groupOf(c), nil, l.ofMarket(c, []model.Shortage{{
 		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, Message: c.Failure.Message,
 	}}))

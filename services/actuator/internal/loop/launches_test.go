@@ -233,3 +233,22 @@ func TestAnInstanceThatEC2HasNoCapacityForAfterAllIsAShortage(t *testing.T) {
 		}
 	})
 }
+
+func TestAnInstanceWithoutCapacityMayBeOfAClaimThatTheStoreHasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.change(func() { r.kube.stuck = true })
+		r.start()
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimLaunched)
+		r.until("it has an object", time.Minute, func() bool { return r.kube.has("c1") })
+		time.Sleep(time.Minute) // what is stored is shown
+		r.lose(time.Now())
+		r.reaches("c1", model.ClaimLaunched)
+		r.ec2.Unfill(r.claim("c1").InstanceID)
+		r.reaches("c1", model.ClaimFailed)
+		if c := r.claim("c1"); c.Failure.Code != model.CodeInsufficientCapacity {
+			t.Errorf("it failed with %+v, want that EC2 has no capacity", c.Failure)
+		}
+	})
+}
