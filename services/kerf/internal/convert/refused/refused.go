@@ -156,9 +156,9 @@ func whole(name corev1.ResourceName) string {
 	}
 }
 
-// IsDevice tells resources that nodes have by their plugins.
+// IsDevice tells resources that nodes have by their plugins. Domains under kubernetes.io are Kubernetes' own.
 func IsDevice(name corev1.ResourceName) bool {
-	return strings.Contains(string(name), "/") && !strings.HasPrefix(string(name), "kubernetes.io/")
+	return strings.Contains(string(name), "/") && !strings.Contains(string(name), "kubernetes.io/")
 }
 
 // amount says what is wrong with how much is asked for; "" for nothing.
