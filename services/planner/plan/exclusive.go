@@ -13,7 +13,7 @@ func heldVolumes(pods []view.Pod) volumes.Exclusive {
 	out := volumes.Exclusive{}
 	for i, p := range pods {
 		if p.Node != "" {
-			out.Take(p.Class.PodClass, i)
+			out.Hold(p.Class.PodClass, i)
 		}
 	}
 	return out

@@ -18,12 +18,17 @@ func (e Exclusive) Take(c *model.PodClass, pod int) (other int, volume string) {
 			return has, v.Name
 		}
 	}
+	e.Hold(c, pod)
+	return 0, ""
+}
+
+// Hold notes that a pod has the volumes that its class asks for, as one that is bound does, but for those that another one has.
+func (e Exclusive) Hold(c *model.PodClass, pod int) {
 	for _, v := range c.Volumes {
-		if v.Exclusive {
+		if _, held := e[v.Name]; v.Exclusive && !held {
 			e[v.Name] = pod
 		}
 	}
-	return 0, ""
 }
 
 // InUse is why a pod waits for a volume that is another pod's.

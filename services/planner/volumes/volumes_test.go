@@ -37,3 +37,33 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+func TestAVolumeForOnePodAtATimeIsThatOfTheFirst(t *testing.T) {
+	class := func(names ...string) *model.PodClass {
+		c := &model.PodClass{Volumes: []model.VolumeTopology{{Name: "shop/shared"}}}
+		for _, name := range names {
+			c.Volumes = append(c.Volumes, model.VolumeTopology{Name: name, Exclusive: true})
+		}
+		return c
+	}
+	e := volumes.Exclusive{}
+	e.Hold(class("shop/a"), 1)
+	e.Hold(class("shop/a", "shop/b"), 2) // bound beside it, whatever the scheduler says
+	for _, tc := range []struct {
+		pod    int
+		wants  []string
+		other  int
+		volume string
+	}{
+		{1, []string{"shop/a"}, 0, ""},
+		{3, []string{"shop/a"}, 1, "shop/a"},
+		{3, []string{"shop/c", "shop/b"}, 2, "shop/b"},
+		{4, []string{"shop/c"}, 0, ""}, // which pod 3 has not got
+		{3, []string{"shop/c"}, 4, "shop/c"},
+		{5, nil, 0, ""},
+	} {
+		if other, volume := e.Take(class(tc.wants...), tc.pod); other != tc.other || volume != tc.volume {
+			t.Errorf("pod %d that wants %v is told of pod %d and %q, want %d and %q", tc.pod, tc.wants, other, volume, tc.other, tc.volume)
+		}
+	}
+}
