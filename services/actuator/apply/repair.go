@@ -32,7 +32,7 @@ func (v *verifier) isUnhealthy(n cluster.Node) bool {
 func (v *verifier) health(pool model.PoolName) (nodes, unhealthy int) {
 	for id, c := range v.state.Claims {
 		n, ok := v.state.Nodes[id]
-		if !ok || c.NodePool != pool || c.State < model.ClaimRegistered || c.State > model.ClaimDraining {
+		if !ok || c.NodePool != pool || !rules.CountsForRepair(&c) {
 			continue
 		}
 		nodes++

@@ -36,15 +36,20 @@ func Unhealthy(policy model.RepairPolicy, conditions []model.NodeCondition, now 
 	return model.Reason{}, until
 }
 
-// Unwell says whether a claim's node counts among the unhealthy ones of its pool. It need not have been so for as long as the policy
+// CountsForRepair says whether a claim's node is one of those of its pool of which few may be unhealthy: it has joined, and its instance
+// is not being ended.
+func CountsForRepair(c *model.Claim) bool {
+	return c.State >= model.ClaimRegistered && c.State <= model.ClaimDraining
+}
+
+// Unwell says whether a node that counts is among the unhealthy ones of its pool. It need not have been so for as long as the policy
 // waits: what befalls many nodes befalls one after the other, and the first would be replaced before the others count. Before a node
-// is initialized it is expected not to be ready, and once its instance is ended; then it counts only once it has lasted.
+// is initialized it is expected not to be ready; then it counts only once it has lasted.
 func Unwell(policy model.RepairPolicy, claim *model.Claim, conditions []model.NodeCondition, now time.Time) bool {
 	if r, _ := Unhealthy(policy, conditions, now); !r.OK() {
 		return true
 	}
-	runs := claim.State >= model.ClaimInitialized && claim.State <= model.ClaimDraining
-	return runs && slices.ContainsFunc(conditions, func(c model.NodeCondition) bool {
+	return claim.State >= model.ClaimInitialized && slices.ContainsFunc(conditions, func(c model.NodeCondition) bool {
 		return slices.ContainsFunc(repaired(policy), func(w model.RepairCondition) bool { return meant(w, c) })
 	})
 }

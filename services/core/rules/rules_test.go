@@ -231,6 +231,15 @@ func TestZoneShifted(t *testing.T) {
 	}
 }
 
+func TestNodesCountForRepairWhileTheyRun(t *testing.T) {
+	for state := model.ClaimPlanned; !state.Ended(); state++ {
+		want := state == model.ClaimRegistered || state == model.ClaimInitialized || state == model.ClaimDraining
+		if got := rules.CountsForRepair(&model.Claim{State: state}); got != want {
+			t.Errorf("%s counts: %v, want %v", state, got, want)
+		}
+	}
+}
+
 func TestUnwellNodesNeedNotHaveBeenSoForLong(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state     model.ClaimState
@@ -242,7 +251,6 @@ func TestUnwellNodesNeedNotHaveBeenSoForLong(t *testing.T) {
 		"since it is not known when":      {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "Unknown"}, false},
 		"ready":                           {model.ClaimInitialized, model.NodeCondition{Type: "Ready", Status: "True", TransitionTime: noon().Add(-time.Hour)}, false},
 		"for a minute, and starting":      {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Minute)}, false},
-		"for a minute, being ended":       {model.ClaimTerminating, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Minute)}, false},
 		"for an hour, and still to start": {model.ClaimRegistered, model.NodeCondition{Type: "Ready", Status: "False", TransitionTime: noon().Add(-time.Hour)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

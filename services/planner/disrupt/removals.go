@@ -22,9 +22,11 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 		if h.Node == nil || h.Claim == nil || h.Pool == nil {
 			continue
 		}
-		nodes[h.Pool.Index]++
-		if rules.Unwell(v.Policy.Repair, h.Claim, h.Node.Conditions, v.Now) {
-			unwell[h.Pool.Index]++
+		if rules.CountsForRepair(h.Claim) {
+			nodes[h.Pool.Index]++
+			if rules.Unwell(v.Policy.Repair, h.Claim, h.Node.Conditions, v.Now) {
+				unwell[h.Pool.Index]++
+			}
 		}
 		if r, _ := rules.Unhealthy(v.Policy.Repair, h.Node.Conditions, v.Now); !r.OK() {
 			r.Subject = h.Name()

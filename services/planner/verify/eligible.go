@@ -259,7 +259,7 @@ func (d *disruptions) repairs() {
 	for _, name := range pools {
 		nodes, unhealthy := 0, 0
 		for id, claim := range d.f.Cluster.Live {
-			if n := d.f.Cluster.NodeOf[id]; n != nil && claim.NodePool == name {
+			if n := d.f.Cluster.NodeOf[id]; n != nil && claim.NodePool == name && rules.CountsForRepair(claim) {
 				nodes++
 				if rules.Unwell(d.f.Input.Policy.Repair, claim, n.Conditions, d.f.Input.Now) {
 					unhealthy++
