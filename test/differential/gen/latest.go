@@ -61,18 +61,24 @@ func (b *builder) several() {
 	}
 }
 
-// exclusive gives the pods of one or two classes a volume that one of them at a time may use, which one that runs may have.
+// mostExclusive is how many classes want one volume: a plan offers it to a few in turn, see mostYields of the planner.
+const mostExclusive = 4
+
+// exclusive gives the pods of some classes a volume that one of them at a time may use, which one that runs may have.
 func (b *builder) exclusive() {
 	if !b.has(Exclusive) {
 		return
 	}
 	first := b.lookup(b.classes[b.latest.IntN(len(b.classes))])
 	v := model.VolumeTopology{Name: first.Namespace + "/alone", Driver: EBS, Exclusive: true}
-	used := false
+	used, others := false, mostExclusive-1
 	for _, id := range b.classes {
 		c := b.lookup(id)
-		if c.Namespace != first.Namespace || (c != first && !b.last(3)) {
+		if c.Namespace != first.Namespace || (c != first && (others == 0 || !b.last(3))) {
 			continue
+		}
+		if c != first {
+			others--
 		}
 		c.Volumes = slices.Concat([]model.VolumeTopology{v}, c.Volumes)
 		slices.SortStableFunc(c.Volumes, func(x, y model.VolumeTopology) int { return strings.Compare(x.Name, y.Name) })
