@@ -188,13 +188,14 @@ func attachments(volumes []model.VolumeTopology, more model.Amounts) model.Amoun
 	return out
 }
 
-// volume reads "NAME@DRIVER: requirement && requirement || requirement", where each part may be missing.
+// volume reads "NAME@DRIVER exclusive: requirement && requirement || requirement", where each part may be missing.
 func (s *statement) volume(namespace, text string) model.VolumeTopology {
 	name, terms, ok := strings.Cut(text, ":")
 	if !ok {
 		s.fail("volume=%q is not of the form \"data@ebs.csi.aws.com: zone In a\"", text)
 	}
 	var out model.VolumeTopology
+	name, out.Exclusive = strings.CutSuffix(name, " exclusive")
 	name, out.Driver, _ = strings.Cut(name, "@")
 	if name != "" {
 		out.Name = namespace + "/" + name

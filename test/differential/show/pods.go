@@ -155,5 +155,9 @@ func volume(v model.VolumeTopology) string {
 	for _, t := range v.Terms {
 		terms = append(terms, term(t.Requirements))
 	}
-	return strings.TrimSpace(name + "@" + v.Driver + ": " + strings.Join(terms, " || "))
+	of := name + "@" + v.Driver
+	if v.Exclusive {
+		of += " exclusive"
+	}
+	return strings.TrimSpace(of + ": " + strings.Join(terms, " || "))
 }
