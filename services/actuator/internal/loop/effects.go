@@ -75,24 +75,23 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 			delete(ids, i.ID)
 		}
 	}
-	if len(ids) == 0 {
+	key := "terminate/" + string(c.ID)
+	if x.jobs.Fails(key) == 0 { // of one that EC2 refuses to end there is nothing to see
 		x.instances.PollNow(c.ID)
+	}
+	if len(ids) == 0 {
 		return
 	}
 	var list []string
 	for id := range ids {
 		list = append(list, id)
 	}
-	key := "terminate/" + string(c.ID)
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: jobs.End, First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
 		Run: func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
 		Done: func(err error) {
 			x.jobs.LogFailure(ctx, x.cfg.Log, key, "terminate", slog.Any("claim", c.ID))(err)
-			switch {
-			case err == nil:
-				x.instances.PollNow(c.ID)
-			case errors.Is(err, cloud.ErrUnauthorized):
+			if errors.Is(err, cloud.ErrUnauthorized) {
 				x.outbox.NotEnded(c, err)
 			}
 		},
