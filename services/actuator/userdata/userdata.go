@@ -13,18 +13,8 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/core/model"
-)
-
-// AMI families that Kerf writes user data for.
-const (
-	AL2          = "AL2"
-	AL2023       = "AL2023"
-	Bottlerocket = "Bottlerocket"
-	Windows2019  = "Windows2019"
-	Windows2022  = "Windows2022"
-	Windows2025  = "Windows2025"
-	Custom       = "Custom"
 )
 
 // maxBytes is EC2's limit on user data before encoding, in bytes.
@@ -62,15 +52,15 @@ func Render(n Node) (string, error) {
 		err  error
 	)
 	switch n.Family {
-	case AL2023, "":
+	case instancetype.AL2023, "":
 		text, err = al2023(n)
-	case AL2:
+	case instancetype.AL2:
 		text, err = al2(n)
-	case Bottlerocket:
+	case instancetype.Bottlerocket:
 		text, err = bottlerocket(n)
-	case Windows2019, Windows2022, Windows2025:
+	case instancetype.Windows2019, instancetype.Windows2022, instancetype.Windows2025:
 		text, err = windows(n)
-	case Custom:
+	case instancetype.Custom:
 		text = n.Custom
 	default:
 		err = fmt.Errorf("%w: AMI family %s is not known", cloud.ErrInvalid, n.Family)

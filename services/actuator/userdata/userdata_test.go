@@ -15,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func boot() Node {
 	return Node{
 		Cluster: "demo", API: APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16"},
-		Family: AL2023, MaxPods: 29,
+		Family: instancetype.AL2023, MaxPods: 29,
 		Labels: model.Labels{
 			{Key: "type", Value: "karpenter"},
 			{Key: "topology.kubernetes.io/zone", Value: "a"},
@@ -63,7 +64,7 @@ func TestUserData(t *testing.T) {
 		},
 		"Bottlerocket gets settings": {
 			func(b *Node) {
-				b.Family = Bottlerocket
+				b.Family = instancetype.Bottlerocket
 				b.Custom = "[settings.host-containers.admin]\nenabled = true"
 			},
 			[]string{"[settings.host-containers.admin]", "[settings.kubernetes]", "max-pods = 29", `type = "karpenter"`, `"karpenter.sh/unregistered" = [":NoExecute"]`},
@@ -77,7 +78,7 @@ func TestUserData(t *testing.T) {
 			nil,
 		},
 		"AL2 runs the class's own script before the image's boot script": {
-			func(b *Node) { b.Family, b.Custom, b.RAID0 = AL2, "#!/bin/bash\necho hi", true },
+			func(b *Node) { b.Family, b.Custom, b.RAID0 = instancetype.AL2, "#!/bin/bash\necho hi", true },
 			[]string{
 				"echo hi", "/etc/eks/bootstrap.sh 'demo' --apiserver-endpoint 'https://api' --b64-cluster-ca 'Q0E=' --dns-cluster-ip '10.100.0.10' " +
 					"--use-max-pods false --kubelet-extra-args '--node-labels=karpenter.sh/nodepool=default,type=karpenter " +
@@ -86,7 +87,7 @@ func TestUserData(t *testing.T) {
 			[]string{"topology.kubernetes.io", "ip-family"},
 		},
 		"AL2 of an IPv6 cluster says so": {
-			func(b *Node) { b.Family, b.API.ServiceCIDR = AL2, "fd30:1c53:5f8a::/108" },
+			func(b *Node) { b.Family, b.API.ServiceCIDR = instancetype.AL2, "fd30:1c53:5f8a::/108" },
 			[]string{"--ip-family ipv6 --service-ipv6-cidr 'fd30:1c53:5f8a::/108' --dns-cluster-ip 'fd30:1c53:5f8a::a'"},
 			nil,
 		},
@@ -96,7 +97,9 @@ func TestUserData(t *testing.T) {
 			nil,
 		},
 		"Windows runs the class's own text before the image's boot script, in one script": {
-			func(b *Node) { b.Family, b.Custom = Windows2022, "<powershell>\nWrite-Host 'hi'\n</powershell>" },
+			func(b *Node) {
+				b.Family, b.Custom = instancetype.Windows2022, "<powershell>\nWrite-Host 'hi'\n</powershell>"
+			},
 			[]string{
 				"<powershell>\nWrite-Host 'hi'\n& \"$env:ProgramFiles\\Amazon\\EKS\\Start-EKSBootstrap.ps1\" -EKSClusterName 'demo' " +
 					"-APIServerEndpoint 'https://api' -Base64ClusterCA 'Q0E=' -KubeletExtraArgs '--node-labels=karpenter.sh/nodepool=default,type=karpenter " +
@@ -105,7 +108,7 @@ func TestUserData(t *testing.T) {
 			[]string{"topology.kubernetes.io", "10.100.0.0/16"},
 		},
 		"the kubelet's settings are flags where the boot script takes no others": {
-			func(b *Node) { b.Family, b.Kubelet = Windows2025, everySetting() },
+			func(b *Node) { b.Family, b.Kubelet = instancetype.Windows2025, everySetting() },
 			[]string{
 				"--pods-per-core=4 --kube-reserved=cpu=1,memory=1Gi --system-reserved=pid=9 --eviction-hard=memory.available<5% " +
 					"--eviction-soft=memory.available<9% --eviction-soft-grace-period=memory.available=1m --eviction-max-pod-grace-period=30 " +
@@ -115,7 +118,7 @@ func TestUserData(t *testing.T) {
 		},
 		"Bottlerocket has them as settings, and max-pods of its own text is overridden": {
 			func(b *Node) {
-				b.Family, b.Kubelet = Bottlerocket, everySetting()
+				b.Family, b.Kubelet = instancetype.Bottlerocket, everySetting()
 				b.Custom = "[settings.kubernetes]\nmax-pods = 5\n"
 			},
 			[]string{
@@ -126,7 +129,7 @@ func TestUserData(t *testing.T) {
 			[]string{"max-pods = 5"},
 		},
 		"Custom is passed on as it is": {
-			func(b *Node) { b.Family = Custom; b.Custom = "mine" }, []string{"mine"}, []string{"NodeConfig"},
+			func(b *Node) { b.Family = instancetype.Custom; b.Custom = "mine" }, []string{"mine"}, []string{"NodeConfig"},
 		},
 	}
 	for name, tt := range tests {
@@ -164,22 +167,25 @@ func TestUserDataRefuses(t *testing.T) {
 	}{
 		"a family without a template":  {func(b *Node) { b.Family = "Ubuntu" }, "Ubuntu"},
 		"more than EC2 takes":          {func(b *Node) { b.Custom = strings.Repeat("#", maxBytes) }, "spec.userData"},
-		"one byte more than EC2 takes": {func(b *Node) { b.Family = Custom; b.Custom = strings.Repeat("#", maxBytes+1) }, "16385 bytes, EC2 takes 16384"},
+		"one byte more than EC2 takes": {func(b *Node) { b.Family = instancetype.Custom; b.Custom = strings.Repeat("#", maxBytes+1) }, "16385 bytes, EC2 takes 16384"},
 		"reserves that plans do not know": {
-			func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings.kubernetes.kube-reserved]\ncpu = \"1\"" }, "spec.kubelet.kubeReserved",
+			func(b *Node) {
+				b.Family = instancetype.Bottlerocket
+				b.Custom = "[settings.kubernetes.kube-reserved]\ncpu = \"1\""
+			}, "spec.kubelet.kubeReserved",
 		},
 		"taints that plans do not know": {
 			func(b *Node) {
-				b.Family = Bottlerocket
+				b.Family = instancetype.Bottlerocket
 				b.Custom = "[settings.kubernetes.node-taints]\na = [\"b:NoSchedule\"]"
 			}, "node pool",
 		},
 		"two scripts for Windows": {func(b *Node) {
-			b.Family, b.Custom = Windows2019, "<powershell>a</powershell>\n<powershell>b</powershell>"
+			b.Family, b.Custom = instancetype.Windows2019, "<powershell>a</powershell>\n<powershell>b</powershell>"
 		}, "one script"},
-		"half a tag for Windows":     {func(b *Node) { b.Family, b.Custom = Windows2019, "<powershell>a" }, "without </powershell>"},
-		"TOML that is none":          {func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings" }, "spec.userData"},
-		"settings that are no table": {func(b *Node) { b.Family = Bottlerocket; b.Custom = "settings = 1" }, "settings: want a table"},
+		"half a tag for Windows":     {func(b *Node) { b.Family, b.Custom = instancetype.Windows2019, "<powershell>a" }, "without </powershell>"},
+		"TOML that is none":          {func(b *Node) { b.Family = instancetype.Bottlerocket; b.Custom = "[settings" }, "spec.userData"},
+		"settings that are no table": {func(b *Node) { b.Family = instancetype.Bottlerocket; b.Custom = "settings = 1" }, "settings: want a table"},
 		"a MIME message that breaks": {func(b *Node) {
 			b.Custom = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"B\"\n\n--B\nContent-Type: a/b\n"
 		}, "breaks off"},
@@ -271,7 +277,7 @@ func TestTheClassesOwnUserDataComesBeforeTheGeneratedNodeConfig(t *testing.T) {
 
 func TestBottlerocketsSettings(t *testing.T) {
 	b := boot()
-	b.Family, b.RAID0 = Bottlerocket, true
+	b.Family, b.RAID0 = instancetype.Bottlerocket, true
 	b.Taints = append(b.Taints, model.Taint{Key: "team", Value: "a", Effect: model.NoSchedule}, model.Taint{Key: "team", Value: "a", Effect: model.NoExecute})
 	b.Kubelet.EvictionHard = map[string]string{"memory.available": "5%"}
 	b.Custom = "[settings.kubernetes]\nkube-api-qps = 30\ncluster-name = \"other\"\n[settings.kubernetes.node-labels]\nmine = \"1\"\n" +
@@ -307,7 +313,7 @@ func TestBottlerocketsSettings(t *testing.T) {
 
 func TestBottlerocketsLocalDisksAreJoinedOnce(t *testing.T) {
 	b := boot()
-	b.Family, b.RAID0 = Bottlerocket, true
+	b.Family, b.RAID0 = instancetype.Bottlerocket, true
 	for custom, want := range map[string]int{
 		"[settings.bootstrap-commands.mine]\ncommands = [[\"apiclient\", \"ephemeral-storage\", \"init\"]]\nessential = true\nmode = \"always\"\n": 1,
 		"[settings.bootstrap-commands.mine]\ncommands = [[\"apiclient\", \"set\", \"motd=hi\"]]\nessential = true\nmode = \"always\"\n":            2,
@@ -322,7 +328,7 @@ func TestBottlerocketsLocalDisksAreJoinedOnce(t *testing.T) {
 // TestNodesOfEachFamilyRegisterClosed has the taint that keeps pods away until Kerf knows the node, and none of the labels that a
 // kubelet is not allowed to give itself.
 func TestNodesOfEachFamilyRegisterClosed(t *testing.T) {
-	for _, family := range []string{AL2, AL2023, Bottlerocket, Windows2019, Windows2022, Windows2025} {
+	for _, family := range []string{instancetype.AL2, instancetype.AL2023, instancetype.Bottlerocket, instancetype.Windows2019, instancetype.Windows2022, instancetype.Windows2025} {
 		b := boot()
 		b.Family = family
 		b.Labels = append(b.Labels, model.Label{Key: "node-restriction.kubernetes.io/team", Value: "a"}, model.Label{Key: "kops.k8s.io/role", Value: "b"})
@@ -340,7 +346,7 @@ func TestNodesOfEachFamilyRegisterClosed(t *testing.T) {
 
 func TestCustomUserDataIsPassedOnBitByBit(t *testing.T) {
 	b := boot()
-	b.Family, b.Custom = Custom, "\ufeff#!/bin/sh\r\n\techo \"hi\" \x00\xff  \n\n"
+	b.Family, b.Custom = instancetype.Custom, "\ufeff#!/bin/sh\r\n\techo \"hi\" \x00\xff  \n\n"
 	if got := decoded(t, b); got != b.Custom {
 		t.Errorf("%q, want %q", got, b.Custom)
 	}
@@ -348,7 +354,7 @@ func TestCustomUserDataIsPassedOnBitByBit(t *testing.T) {
 
 func TestUserDataMayFillTheLimit(t *testing.T) {
 	b := boot()
-	b.Family, b.Custom = Custom, strings.Repeat("#", maxBytes)
+	b.Family, b.Custom = instancetype.Custom, strings.Repeat("#", maxBytes)
 	if got := decoded(t, b); len(got) != maxBytes {
 		t.Errorf("%d bytes, want %d", len(got), maxBytes)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
@@ -34,7 +35,7 @@ func TestUserDataThatLaunchesTakeIsNoFaultOfTheClass(t *testing.T) {
 	})
 	for text, want := range map[string]bool{"max-pods = 110": true, "kube-api-qps = 30": true, "kube-reserved = {cpu = \"1\"}": false} {
 		class, err := a.Look(t.Context(), cloud.ClassSpec{
-			Name: "default", AMIFamily: userdata.Bottlerocket, InstanceProfile: "nodes", UserData: "[settings.kubernetes]\n" + text,
+			Name: "default", AMIFamily: instancetype.Bottlerocket, InstanceProfile: "nodes", UserData: "[settings.kubernetes]\n" + text,
 			ImageTerms: []cloud.ImageTerm{{ID: "ami-1"}},
 		})
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/controlplane"
-	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -41,7 +41,7 @@ func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
 		model.Spot:     {types.ResourceTypeNetworkInterface, types.ResourceTypeSpotInstancesRequest},
 	} {
 		r := cloud.Request{
-			Claim: "default-1", NodePool: "default", Spec: cloud.ClassSpec{AMIFamily: userdata.Custom, Tags: model.Labels{{Key: "team", Value: "a"}}},
+			Claim: "default-1", NodePool: "default", Spec: cloud.ClassSpec{AMIFamily: instancetype.Custom, Tags: model.Labels{{Key: "team", Value: "a"}}},
 			Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "a", CapacityType: capacity}},
 		}
 		data, err := a.templateData(r, templateGroup{})
