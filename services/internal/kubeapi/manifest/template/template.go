@@ -29,7 +29,7 @@ func MeantFor(text []byte, problem string) string {
 	case isChart(text):
 		return "; it looks like a template: " + RenderIt
 	case terraformLine.Match(text):
-		return "; it looks like a template of Terraform: give kerf what templatefile makes of it"
+		return "; it looks like a template of Terraform or envsubst: give kerf what templatefile or envsubst makes of it"
 	case strings.Contains(problem, "cannot start any token") && tabbedLine.Match(text):
 		return "; a line begins with a tab, and YAML is indented with spaces"
 	case leftOutLine.Match(text):
