@@ -24,7 +24,7 @@ type Line struct {
 	Target Target
 	// Baseline is nil unless it is of this very workload.
 	Baseline *Baseline
-	// Bound is the highest lower bound that is known, the plan's own or a published one; 0 without any.
+	// Bound is the highest lower bound that is known: the plan's own, a longer search's, or a published one; 0 without any.
 	Bound float64
 	// Missed are the parts of the target that were not reached: "cpu", "cost", "pods".
 	Missed []string
@@ -73,6 +73,9 @@ func (run Runner) Measure(ctx context.Context, rows []Row, runs int, p Progress)
 			}
 		}
 		l, err := judge(row, best)
+		if err == nil {
+			l, err = run.prove(ctx, row, l)
+		}
 		if err != nil {
 			return Report{}, err
 		}
@@ -94,13 +97,16 @@ const slack = 0.001
 
 func judge(row Row, r Result) (Line, error) {
 	l := Line{Row: row, Result: r, Bound: r.LowerBound}
+	if r.Proof != nil {
+		l.Bound = max(l.Bound, r.Proof.LowerBound)
+	}
 	if row.Types == 0 && row.Mode != Disrupt {
 		l.Target, l.Baseline = expect(&r)
 	}
 	if b := l.Baseline; b != nil {
-		if b.Attained > 0 && r.UnscheduledPods == 0 && r.LowerBound > b.Attained*(1+slack) {
+		if b.Attained > 0 && r.UnscheduledPods == 0 && l.Bound > b.Attained*(1+slack) {
 			return Line{}, fmt.Errorf("%s: the lower bound $%.3f is above $%.3f, which a plan is known to reach: the bound is wrong",
-				row.Name(), r.LowerBound, b.Attained)
+				row.Name(), l.Bound, b.Attained)
 		}
 		l.Bound = max(l.Bound, b.Bound)
 	}

@@ -78,6 +78,57 @@ func TestTargetsAreJudged(t *testing.T) {
 
 func silent(int, int, int, bench.Job) {}
 
+func TestALongerSearchProvesWhatAPlanDoesNot(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		usual, longer bench.Result
+		prove         int64
+		runs          int
+		bound         float64
+		missed        []string
+		says          string
+	}{
+		"near enough":             {result(1, 104, 103.9), result(9, 104, 104), 50, 1, 103.9, nil, ""},
+		"proven":                  {result(1, 104, 98), result(9, 103, 101), 50, 2, 101, nil, ""},
+		"not proven":              {result(1, 109, 98), result(9, 103, 101), 50, 2, 101, []string{"cost"}, ""},
+		"it proves less":          {result(1, 104, 99.5), result(9, 103, 90), 50, 2, 99.5, nil, ""},
+		"not asked for":           {result(1, 109, 98), result(9, 103, 101), 0, 1, 98, []string{"cost"}, ""},
+		"above what a plan costs": {result(1, 104, 98), result(9, 120, 110), 50, 2, 0, nil, "the bound is wrong"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ran := 0
+			run := bench.Runner(func(_ context.Context, j bench.Job) (bench.Result, error) {
+				ran++
+				r := tt.usual
+				if j.Work > 0 {
+					r = tt.longer
+				}
+				r.Workload = j.Workload
+				return r, nil
+			})
+			got, err := run.Measure(t.Context(), []bench.Row{{Job: bench.Job{Workload: "G3-1000"}, Prove: tt.prove}}, 1, silent)
+			if tt.says != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("said %v, want %q", err, tt.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := got.Lines[0]
+			if diff := cmp.Diff(tt.missed, l.Missed); diff != "" || l.Bound != tt.bound || ran != tt.runs || l.Result.Solve.CPUMs != 1000 {
+				t.Errorf("missed %v, bound %g after %d runs, of %g ms; want %+v", l.Missed, l.Bound, ran, l.Result.Solve.CPUMs, tt)
+			}
+			if p := l.Result.Proof; (p != nil) != (tt.runs == 2) || p != nil && (p.Work != tt.prove || p.HourlyCost != tt.longer.HourlyCost) {
+				t.Errorf("proof %+v", p)
+			}
+		})
+	}
+}
+
 func TestTheBestOfSeveralRunsCounts(t *testing.T) {
 	cpu := []float64{3, 1, 2}
 	var i int

@@ -43,6 +43,8 @@ type Result struct {
 	// LowerBound is what no plan for the pods can undercut; 0 when none is known. Gap is the cost over it, less one.
 	LowerBound float64 `json:"lowerBound"`
 	Gap        float64 `json:"gap"`
+	// Proof is what a longer search proved; nil where none was needed.
+	Proof *Proof `json:"proof,omitempty"`
 	// Unscheduled are the reasons for UnscheduledPods, with how many pods have them.
 	Unscheduled map[string]int `json:"unscheduled,omitempty"`
 	// Default is what the plan is under the default policy, which also weighs the number of nodes.

@@ -31,6 +31,8 @@ func TestBenchTable(t *testing.T) {
 	missed.Bound, missed.Target, missed.Missed = 28, bench.Target{CPU: 0.5, OverBound: 1.03, OverBaseline: 0.75}, []string{"cpu", "cost", "pods"}
 	missed.Baseline = &bench.Baseline{CPU: 30.4, Cost: 173.1}
 	missed.Result.UnscheduledPods, missed.Result.Unscheduled = 2, map[string]int{"too large": 1, "too many": 1}
+	missed.Result.LowerBound, missed.Result.Gap = 27, 0.148
+	missed.Result.Proof = &bench.Proof{Work: 3_000_000, LowerBound: 28, HourlyCost: 30.5, CPUMs: 12_345}
 	exact := measured("W7a", 5, 0.9, 0.096)
 	exact.Target, exact.Baseline = bench.Target{CPU: 0.001, Optimum: 0.096}, &bench.Baseline{CPU: 0.0005}
 	warm := measured("GN-1000", 200, 80, 0)

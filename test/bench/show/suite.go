@@ -48,11 +48,15 @@ func (p *suitePage) row(l *bench.Line) []any {
 	r := &l.Result
 	gap := "-"
 	if l.Bound > 0 {
-		gap = fmt.Sprintf("%.2f%%", (r.HourlyCost/l.Bound-1)*100)
+		gap = fmt.Sprintf("%.2f%%", over(l))
+	}
+	bound := usd(l.Bound)
+	if proven(l) {
+		bound = "* " + bound
 	}
 	out := []any{
 		name(l), r.PendingPods, seconds(r.Solve.CPUMs / 1000), seconds(r.Setup.CPUMs / 1000), seconds(r.TotalCPUMs() / 1000),
-		usd(r.HourlyCost), usd(l.Bound), gap, r.NewNodes,
+		usd(r.HourlyCost), bound, gap, r.NewNodes,
 		fmt.Sprintf("%.0f", r.Solve.PeakHeapMiB), "-", "-",
 	}
 	if d := r.Default; d != nil {
@@ -66,6 +70,9 @@ func (p *suitePage) row(l *bench.Line) []any {
 	}
 	return out
 }
+
+// proven says that the bound is a longer search's.
+func proven(l *bench.Line) bool { p := l.Result.Proof; return p != nil && p.LowerBound == l.Bound }
 
 // name is the workload's; with nodes that exist it says that they were known before.
 func name(l *bench.Line) string {
@@ -183,6 +190,11 @@ func (p *suitePage) explain(r bench.Report) {
 	}
 	for i := range r.Lines {
 		l := &r.Lines[i]
+		if proven(l) {
+			p, r := l.Result.Proof, &l.Result
+			notes = append(notes, fmt.Sprintf("* %s: proven by a search with -work %d, of %s CPU s, whose plan costs %s; the bound of the usual one is %s, a gap of %.2f%%",
+				l.Name(), p.Work, seconds(p.CPUMs/1000), usd(p.HourlyCost), usd(r.LowerBound), r.Gap*100))
+		}
 		if l.Result.UnscheduledPods > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %s pending, most often: %s",
 				l.Name(), count(l.Result.UnscheduledPods, "pod"), l.Result.Commonest()))

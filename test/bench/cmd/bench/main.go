@@ -44,6 +44,7 @@ type options struct {
 	files     string
 	types     int
 	work      int64
+	prove     int64
 	mode      string
 	runs      int
 	threads   int
@@ -68,6 +69,8 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.files, "files", "", "`directory` with catalog.json and workloads/NAME.json, used for the suite where it has them")
 	f.IntVar(&o.types, "types", 0, "sell only `N` of the catalogue's types; 0 is all")
 	f.Int64Var(&o.work, "work", 0, "how far plans go, thousands of steps, as --work of kerf plan says; 0 is as far as is usual")
+	f.Int64Var(&o.prove, "prove", 3_000_000, "where a plan is not within 0.5 % of its bound, how far another search for a bound goes, as -work says; "+
+		"10 times what is usual by default; 0 looks no further")
 	f.StringVar(&o.mode, "mode", bench.Schedule, "what to measure: schedule, a plan for the pending pods; disrupt, plan after plan until no more nodes go")
 	f.IntVar(&o.runs, "runs", 3, "measure each workload `N` times; the run with the least CPU time counts")
 	f.IntVar(&o.threads, "threads", 1, "`N` threads may run at a time in a process that measures")
@@ -127,6 +130,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-types %d: want a number of types, or 0 for all", o.types)
 	case o.work < 0 || o.work > 0 && o.mode == bench.Disrupt:
 		return fmt.Errorf("-work %d: want thousands of steps, for -mode schedule, or 0 for as far as is usual", o.work)
+	case o.prove < 0:
+		return fmt.Errorf("-prove %d: want thousands of steps, or 0 to look no further", o.prove)
 	case o.rounds < 0:
 		return fmt.Errorf("-rounds %d: want a number of plans, or 0 for all", o.rounds)
 	case o.mode != bench.Disrupt && (o.rounds > 0 || o.curve != "" || o.eviction != nil):
@@ -195,9 +200,13 @@ func (o *options) rows() ([]bench.Row, error) {
 	if o.mode == bench.Disrupt {
 		list = bench.DisruptRows
 	}
+	prove := o.prove
+	if o.inProcess || o.mode == bench.Disrupt || prove <= o.work {
+		prove = 0 // whoever started this process looks further, or there is nothing further to look at
+	}
 	suite, err := list(o.files)
 	for i := range suite {
-		suite[i].Work = o.work
+		suite[i].Work, suite[i].Prove = o.work, prove
 	}
 	if err != nil || len(o.workloads) == 0 {
 		return suite, err
@@ -216,7 +225,7 @@ func (o *options) rows() ([]bench.Row, error) {
 			job.Catalog = filepath.Join(o.files, "catalog.json")
 		}
 		job.Types, job.Work, job.Mode, job.Rounds, job.EvictionPrice = o.types, o.work, o.mode, cmp.Or(o.rounds, job.Rounds), o.eviction
-		out = append(out, bench.Row{Job: job})
+		out = append(out, bench.Row{Job: job, Prove: prove})
 	}
 	return out, nil
 }
