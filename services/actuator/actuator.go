@@ -212,7 +212,8 @@ func (r *runner) openStore(ctx context.Context) error {
 	}
 	var err error
 	r.store, err = etcd.Open(ctx, etcd.Config{
-		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Username: c.Username, Password: password,
+		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Certificates: &r.svc.Certificates,
+		Username: c.Username, Password: password,
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
 		Died: peer.Watch(r.name()), Log: r.svc.Log,
 	})

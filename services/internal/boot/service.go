@@ -107,7 +107,7 @@ func (s *Service) Addr() net.Addr { return s.lis.Addr() }
 // rpc.Dial. Pass the descriptors of the services whose idempotent methods are to
 // be retried. The caller closes it.
 func (s *Service) Dial(cfg rpc.ClientConfig, services ...protoreflect.ServiceDescriptor) (*grpc.ClientConn, error) {
-	return rpc.Dial(cfg, rpc.DialOptions{Log: s.Log, Tracing: s.Tracing, Services: services})
+	return rpc.Dial(cfg, rpc.DialOptions{Log: s.Log, Tracing: s.Tracing, Certificates: &s.Certificates, Services: services})
 }
 
 // Run serves and runs the tasks until ctx is done or one of them fails. Then the

@@ -90,7 +90,7 @@ func For(svc *boot.Service, of Service, legacyNames bool) (*Recorder, error) {
 	v := boot.ReadVersion()
 	return r, r.Observe(func(o Observation) {
 		o.Set(BuildInfo, 1, Version.String(v.Version), Revision.String(v.Revision), GoVersion.String(v.Go))
-		o.Set(CertificateLeft, svc.CertificateLeft())
+		o.Set(CertificateLeft, svc.Certificates.Left())
 	})
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 )
 
 // Defaults of Config.
@@ -51,6 +52,8 @@ type Config struct {
 	Endpoints []string
 	// CAFile, CertFile and KeyFile are PEM files for TLS; all "" for plaintext.
 	CAFile, CertFile, KeyFile string
+	// Certificates takes in the one that etcd is shown; may be nil.
+	Certificates *rpc.Certificates
 	// Username and Password are for etcd's own authentication; "" for none.
 	Username, Password string
 	// Prefix is the first part of every key; "" means DefaultPrefix.

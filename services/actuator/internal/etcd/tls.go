@@ -19,7 +19,7 @@ func credentials(c Config) ([]grpc.DialOption, error) {
 		return nil, nil
 	}
 	files.ReloadEvery = config.Duration(time.Second)
-	secure, err := files.ForeignCredentials(c.Log)
+	secure, err := files.ForeignCredentials(c.Log, c.Certificates)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 )
 
 // authority signs certificates.
@@ -149,7 +151,7 @@ func TestRenewedFilesCount(t *testing.T) {
 	f := &front{tls: first.server(t)}
 	c := Config{
 		Endpoints: []string{f.listen(t, start(t))}, Cluster: "c", CAFile: filepath.Join(dir, "ca.crt"),
-		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
+		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), Certificates: &rpc.Certificates{},
 	}
 	first.files(t, c)
 	s, err := Open(t.Context(), c)
@@ -157,6 +159,9 @@ func TestRenewedFilesCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	if left := c.Certificates.Left(); left <= 0 || left >= 1 {
+		t.Errorf("%g is said to be left of the certificate that etcd is shown", left)
+	}
 
 	second.files(t, c)
 	f.become(second.server(t))

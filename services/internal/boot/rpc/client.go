@@ -94,6 +94,8 @@ func localTarget(target string) bool {
 type DialOptions struct {
 	Log     *slog.Logger // for reloads of certificates that fail
 	Tracing telemetry.Tracing
+	// Certificates takes in the one that the client shows.
+	Certificates *Certificates
 	// Services are those whose methods are repeated on UNAVAILABLE, if their proto
 	// says by idempotency_level that this is safe.
 	Services []protoreflect.ServiceDescriptor
@@ -106,7 +108,7 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
-	creds, err := cfg.TLS.credentials(tls.VersionTLS13, o.Log)
+	creds, err := cfg.TLS.credentials(tls.VersionTLS13, o.Log, o.Certificates)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +142,11 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 
 // ForeignCredentials are for a server that is not Kerf's, such as etcd, whose TLS may be of version 1.2: plaintext where c is
 // empty. Like those of Dial they follow their files, certificate and CA alike.
-func (c ClientTLS) ForeignCredentials(log *slog.Logger) (credentials.TransportCredentials, error) {
-	return c.credentials(tls.VersionTLS12, log)
+func (c ClientTLS) ForeignCredentials(log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
+	return c.credentials(tls.VersionTLS12, log, shown)
 }
 
-func (c ClientTLS) credentials(oldest uint16, log *slog.Logger) (credentials.TransportCredentials, error) {
+func (c ClientTLS) credentials(oldest uint16, log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
 	if !c.on() {
 		return insecure.NewCredentials(), nil
 	}
@@ -158,6 +160,7 @@ func (c ClientTLS) credentials(oldest uint16, log *slog.Logger) (credentials.Tra
 	if err != nil {
 		return nil, err
 	}
+	shown.add(m)
 	return newClientCredentials(m, c.ServerName, oldest), nil
 }
 

@@ -55,7 +55,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 // admit authorises a call and bounds its time. A call without deadline gets
 // timeout, or stays unbounded where timeout is zero (streams).
 func (s *Server) admit(ctx context.Context, method string, timeout time.Duration) (context.Context, context.CancelFunc, error) {
-	if s.tls != nil {
+	if s.secure() {
 		if err := s.cfg.Authz.authorise(ctx, method); err != nil {
 			return nil, nil, err
 		}

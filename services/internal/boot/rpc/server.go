@@ -44,11 +44,12 @@ type Server struct {
 	// serves from Serve on, none from the stop signal on. So does Readiness,
 	// unless it is held.
 	Health *health.Server
+	// Certificates has that of the server, and those of the clients that were made with it.
+	Certificates Certificates
 	// Metrics, if set before Serve, answers /metrics on health_listen.
 	Metrics http.Handler
 
 	cfg  ServerConfig
-	tls  *material // nil without
 	log  *slog.Logger
 	held bool // Readiness
 	// draining is done once the server stops; it ends the streams, which have no
@@ -65,18 +66,20 @@ func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*
 	s := &Server{Health: health.NewServer(), cfg: cfg, log: log}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	opts := s.options(tracing)
-	if cfg.TLS.CertFile != "" {
+	if s.secure() {
 		m, err := cfg.TLS.material(log)
 		if err != nil {
 			return nil, err
 		}
-		s.tls = m
+		s.Certificates.add(m)
 		opts = append(opts, grpc.Creds(serverCredentials(m)))
 	}
 	s.Server = grpc.NewServer(opts...)
 	healthv1.RegisterHealthServer(s, s.Health)
 	return s, nil
 }
+
+func (s *Server) secure() bool { return s.cfg.TLS.CertFile != "" }
 
 func (s *Server) options(tracing telemetry.Tracing) []grpc.ServerOption {
 	l, k := s.cfg.Limits, s.cfg.Keepalive
@@ -166,7 +169,7 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Server.Serve(lis) }()
-	s.log.InfoContext(ctx, "serving", telemetry.KeyAddress, lis.Addr().String(), "tls", s.tls != nil)
+	s.log.InfoContext(ctx, "serving", telemetry.KeyAddress, lis.Addr().String(), "tls", s.secure())
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", lis.Addr(), err)

@@ -95,14 +95,33 @@ func (m *material) warnOfEnd(leaf *x509.Certificate) {
 	m.log.Warn("a certificate runs out: renew it", "file", m.certFile, "not_after", leaf.NotAfter)
 }
 
-// CertificateLeft is what share of its life the certificate still has that clients are shown: 0 where that has ended, and 1 without
-// TLS, where nothing does.
-func (s *Server) CertificateLeft() float64 {
-	if s.tls == nil {
-		return 1
+// Certificates are those that a process shows others, as a server or as a client. The zero value has none. Safe for concurrent use.
+type Certificates struct {
+	mu    sync.Mutex
+	shown []*material
+}
+
+// add takes in what a connection or a server shows; a nil receiver does not care.
+func (c *Certificates) add(m *material) {
+	if c == nil || m.certFile == "" {
+		return
 	}
-	certs, _ := s.tls.current()
-	return left(certs[0].Leaf, time.Now())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown = append(c.shown, m)
+}
+
+// Left is what share of its life the certificate still has that ends first: 0 where one has ended, and 1 without any, where nothing does.
+// Files that have changed are read again, and so the end of a certificate is told in the log where a connection stays open for long.
+func (c *Certificates) Left() float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	least := 1.0
+	for _, m := range c.shown {
+		certs, _ := m.current()
+		least = min(least, left(certs[0].Leaf, time.Now()))
+	}
+	return least
 }
 
 // left is what share of its life a certificate has left.

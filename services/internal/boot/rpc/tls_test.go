@@ -192,7 +192,7 @@ func TestACertificateThatRunsOutIsToldOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := srv.CertificateLeft(); left >= 1 || left < 0.1 != runsOut {
+		if left := srv.Certificates.Left(); left >= 1 || left < 0.1 != runsOut {
 			t.Errorf("runs out: %v: %g of its life is said to be left", runsOut, left)
 		}
 		for range 2 { // each connection reads the files again
@@ -203,6 +203,29 @@ func TestACertificateThatRunsOutIsToldOnce(t *testing.T) {
 		if got := strings.Count(f.log.String(), "a certificate runs out"); got != want {
 			t.Errorf("runs out: %v: told %d times, want %d:\n%s", runsOut, got, want, f.log.String())
 		}
+	}
+}
+
+func TestOfTheCertificatesThatAreShownTheFirstToEndCounts(t *testing.T) {
+	dir, ca := t.TempDir(), newAuthority(t, "ca")
+	ca.issue(t, dir, "server", names{dns: "planner.test"})
+	ca.issue(t, dir, "client", names{uri: watcherID, runsOut: true})
+	srv, err := rpc.NewServer(rpc.ServerConfig{TLS: serverTLS(dir), Authz: rpc.Authz{"*": {"*"}}}, slog.New(slog.DiscardHandler), telemetry.Tracing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := srv.Certificates.Left(); left < 0.1 || left == 1 {
+		t.Errorf("%g is left of what the server shows", left)
+	}
+	if _, err := clientTLS(dir, "client").TLS.ForeignCredentials(nil, &srv.Certificates); err != nil {
+		t.Fatal(err)
+	}
+	if left := srv.Certificates.Left(); left >= 0.1 {
+		t.Errorf("%g is left of what the process shows, though its client's certificate runs out", left)
+	}
+	ca.issue(t, dir, "client", names{uri: watcherID})
+	if left := srv.Certificates.Left(); left < 0.1 || left == 1 {
+		t.Errorf("%g is left after the client's certificate was renewed", left)
 	}
 }
 
