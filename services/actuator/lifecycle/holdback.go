@@ -22,7 +22,7 @@ const (
 func heldBack(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time) {
 	switch {
 	case c.State != model.ClaimDraining:
-	case c.DisruptionReason == model.ReasonInterrupted && !c.DrainDeadline.IsZero():
+	case c.DisruptionReason == model.ReasonInterrupted && !slices.ContainsFunc(s.Notices, stops):
 		return uncertain(c, *s.Node, s.Places, now)
 	case s.Later != nil:
 		return later(c, *s.Node, s.Later, now)
@@ -53,9 +53,13 @@ func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.
 	return held, until
 }
 
+// stops says that the instance works no longer: nothing is won by waiting there.
+func stops(n *model.Notice) bool { return n.Kind == model.NoticeStateChange && Interrupts(*n) }
+
 // uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
 // been made yet. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
-// notice leaves, whichever ends earlier. It says when the answer changes by itself, zero for never.
+// notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as long as a claim is on its way. It says
+// when the answer changes by itself, zero for never.
 func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
 	all := places()
 	half := halfway(c)
@@ -64,12 +68,15 @@ func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Ti
 	var wake time.Time
 	for _, p := range n.Pods {
 		name := p.Namespace + "/" + p.Name
-		until := earlier(half, c.DrainDeadline.Add(-p.GracePeriod-evictSlack))
+		until := half
+		if !half.IsZero() {
+			until = earlier(half, c.DrainDeadline.Add(-p.GracePeriod-evictSlack))
+		}
 		coming := all.coming[model.PodID(name)]
 		if !coming {
 			until = earlier(until, planned)
 		}
-		if now.Before(until) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
+		if (until.IsZero() || now.Before(until)) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
 			held[name] = true
 			wake = earlier(wake, until)
 		}

@@ -119,6 +119,7 @@ func TestPodsOfAnInterruptedNodeAreHeldBack(t *testing.T) {
 		reason model.DisruptionReason
 		grace  time.Duration
 		until  float64 // minutes; 0 for not at all
+		notice model.Notice
 	}{
 		"a plan is waited for":                              {reason: model.ReasonInterrupted, until: 1. / 6},
 		"a claim for the pod is waited for until half time": {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/p"}, until: 1},
@@ -127,20 +128,40 @@ func TestPodsOfAnInterruptedNodeAreHeldBack(t *testing.T) {
 		"a node for the pod is ready":                       {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimInitialized: "d/p"}},
 		"a claim for another pod does not count":            {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/other"}, until: 1. / 6},
 		"any other drain waits for nothing":                 {reason: model.ReasonDeleted},
+		"nor does an instance that stops":                   {reason: model.ReasonInterrupted, notice: model.Notice{Kind: model.NoticeStateChange, InstanceState: "stopping"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claim := inState(model.ClaimDraining)
 			claim.DisruptionReason, claim.DrainDeadline = c.reason, at(2)
 			node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p", GracePeriod: c.grace}}}
 			places := func() *Places { return NewPlaces(maps.Values(claims(c.claims))) }
-			held, wake := heldBack(claim, Seen{Node: &node, Places: places}, at(0))
+			seen := Seen{Node: &node, Places: places, Notices: []*model.Notice{&c.notice}}
+			held, wake := heldBack(claim, seen, at(0))
 			if held["d/p"] != (c.until > 0) || (c.until > 0 && !wake.Equal(at(c.until))) {
 				t.Fatalf("held %v until %s, want minute %v", slices.Sorted(maps.Keys(held)), wake, c.until)
 			}
-			if held, _ = heldBack(claim, Seen{Node: &node, Places: places}, at(max(c.until, .1))); len(held) > 0 {
+			if held, _ = heldBack(claim, seen, at(max(c.until, .1))); len(held) > 0 {
 				t.Errorf("%v are still held", held)
 			}
 		})
+	}
+}
+
+func TestPodsOfANodeThatHasAllTheTimeWaitForTheirNextOne(t *testing.T) {
+	claim, node := inState(model.ClaimDraining), cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p", GracePeriod: time.Hour}}}
+	claim.DisruptionReason = model.ReasonInterrupted
+	next := &model.Claim{ID: "next", State: model.ClaimLaunched, Pods: []model.PodID{"d/p"}}
+	seen := Seen{Node: &node, Places: func() *Places { return NewPlaces(slices.Values([]*model.Claim{next})) }}
+	if held, wake := heldBack(claim, seen, at(20)); !held["d/p"] || !wake.IsZero() {
+		t.Errorf("held %v until %s, want the pod until its node is ready", slices.Sorted(maps.Keys(held)), wake)
+	}
+	next.State = model.ClaimInitialized
+	if held, _ := heldBack(claim, seen, at(20)); len(held) > 0 {
+		t.Errorf("held %v, though the node is ready", slices.Sorted(maps.Keys(held)))
+	}
+	next.State = model.ClaimFailed
+	if held, wake := heldBack(claim, seen, at(0)); !held["d/p"] || !wake.Equal(at(1./6)) {
+		t.Errorf("held %v until %s, want the pod until a plan should be there", slices.Sorted(maps.Keys(held)), wake)
 	}
 }
 

@@ -363,3 +363,37 @@ func TestAnInterruptedNodeThatCannotBeTaintedIsDrainedAllTheSame(t *testing.T) {
 		}
 	})
 }
+
+// TestPodsWaitForTheirNextNodeWhereThereIsTime has AWS announce what ends no instance soon, and a plan buy a node for what runs there.
+func TestPodsWaitForTheirNextNodeWhereThereIsTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		body  func(instance string) string
+		waits bool
+	}{
+		"a recommendation": {func(i string) string { return rebalance(i, time.Now()) }, true},
+		"a reboot": {func(i string) string {
+			return maintenance(time.Now(), i, reboot, "upcoming", time.Now().Add(time.Hour))
+		}, true},
+		"an instance that stops already": {func(i string) string { return stateChange("e-1", i, "stopping", time.Now()) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cfg = func(c *Config) { c.DrainRebalanced = true }
+				r.start()
+				r.grow("c1")
+				r.kube.run("c1", pod("web"))
+				r.ec2.Send(c.body(r.claim("c1").InstanceID))
+				r.reaches("c1", model.ClaimDraining)
+				next := nodeClaim("c2", "m5.large")
+				next.Pods = []model.PodID{"default/web"}
+				r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{next}})
+				r.until("the pod is evicted", 5*time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
+				if s := r.claim("c2").State; (s == model.ClaimInitialized) != c.waits {
+					t.Errorf("the pod left while its next node was %s", s)
+				}
+				r.reaches("c1", model.ClaimGone)
+			})
+		})
+	}
+}
