@@ -104,7 +104,8 @@ func one(e envelope, kind model.NoticeKind, deadline time.Time) (Message, error)
 	return Message{Notices: []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}}, nil
 }
 
-// stateChange keeps the states that end an instance; the others are the normal course of a launch.
+// stateChange keeps the states that end an instance; the others are the normal course of a launch. On one that has stopped nothing
+// runs any more, and what it had is out of time.
 func stateChange(e envelope) (Message, error) {
 	d, err := detail(e)
 	if err != nil {
@@ -114,7 +115,9 @@ func stateChange(e envelope) (Message, error) {
 	if !slices.Contains([]string{"stopping", "stopped", "shutting-down", "terminated"}, state) {
 		return Message{}, nil
 	}
-	return Message{Notices: []model.Notice{{
-		ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, InstanceState: state,
-	}}}, nil
+	n := model.Notice{ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, InstanceState: state}
+	if state == "stopped" {
+		n.Deadline = e.Time
+	}
+	return Message{Notices: []model.Notice{n}}, nil
 }

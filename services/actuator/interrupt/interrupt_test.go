@@ -42,6 +42,12 @@ func TestParse(t *testing.T) {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"Terminated"}`),
 			Message{Notices: []model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, InstanceState: "terminated"}}},
 		},
+		"an instance that has stopped has no time left": {
+			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"stopped"}`),
+			Message{Notices: []model.Notice{{
+				ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, Deadline: at, InstanceState: "stopped",
+			}}},
+		},
 		"a state change of a launch is ignored": {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"running"}`), Message{},
 		},

@@ -397,3 +397,27 @@ func TestPodsWaitForTheirNextNodeWhereThereIsTime(t *testing.T) {
 		})
 	}
 }
+
+// TestAnInstanceThatHasStoppedIsGivenUp stops an instance on which there is a pod that nothing may evict: it does not run any more.
+func TestAnInstanceThatHasStoppedIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		stays := pod("web")
+		stays.DoNotDisrupt = true
+		r.kube.run("c1", stays)
+		instance := r.claim("c1").InstanceID
+		r.ec2.Send(stateChange("e-1", instance, "stopping", time.Now()))
+		time.Sleep(time.Minute)
+		if got := r.kube.evictions(); len(got) > 0 {
+			t.Errorf("evicted %v from an instance that stops, and may give its pods their time", got)
+		}
+		r.kube.silence("c1", true)
+		r.ec2.Send(stateChange("e-2", instance, "stopped", time.Now()))
+		r.until("the claim is gone", 3*time.Minute, func() bool { return r.claim("c1").State == model.ClaimGone })
+		if got := r.kube.evictions(); !slices.Equal(got, []string{"web force=true"}) {
+			t.Errorf("evicted %v, want the pod by force", got)
+		}
+	})
+}
