@@ -75,7 +75,7 @@ func (b *Inbox) judge(n model.Notice, unclaimed int) verdict {
 		}
 	}
 	switch c := b.cfg.Registry.Claims[n.Claim]; {
-	case c != nil && c.State.Ended():
+	case c != nil && (c.State.Ended() || c.State == model.ClaimTerminating && n.Kind == model.NoticeStateChange): // Kerf ends it
 		return known
 	case old != nil && !n.EventTime.After(old.EventTime): // it came twice, or an older one after a newer one
 		return known

@@ -421,3 +421,26 @@ func TestAnInstanceThatHasStoppedIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// TestTheEndThatKerfBringsAboutIsNoNotice sends what EC2 says of each instance that ends.
+func TestTheEndThatKerfBringsAboutIsNoNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		instance := r.claim("c1").InstanceID
+		r.kube.Delete("NodeClaim", "c1")
+		r.reaches("c1", model.ClaimTerminating)
+		r.ec2.Send(stateChange("e-1", instance, "shutting-down", time.Now()))
+		r.drained()
+		if n := r.notices(); len(n) > 0 {
+			t.Errorf("stored %v", n)
+		}
+		for _, e := range r.kube.Events("NodeClaim", "c1") {
+			if e.Reason == "InstanceStopping" {
+				t.Errorf("told %s: %s", e.Reason, e.Message)
+			}
+		}
+		r.reaches("c1", model.ClaimGone)
+	})
+}
