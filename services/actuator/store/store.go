@@ -67,7 +67,8 @@ type Contents struct {
 	Born time.Time
 }
 
-// Batch is a set of writes that stand or fall together. A nil slice changes nothing.
+// Batch is a set of writes that stand or fall together. A nil slice changes nothing. Of several writes of one object the last
+// counts, and a deletion more than those.
 type Batch struct {
 	PutClaims         []model.Claim
 	DeleteClaims      []model.ClaimID

@@ -30,6 +30,7 @@ func Suite(t *testing.T, open func(*testing.T) (a, b Backend)) {
 		"an empty store holds nothing and was never used":        empty,
 		"what is committed is loaded again whole, by any client": roundTrip,
 		"deleted objects are gone":                               deletion,
+		"what is written twice is written once":                  twice,
 		"revisions grow, and a claim keeps its first one":        revisions,
 		"a batch that is too large is refused whole":             tooLarge,
 		"many objects are all loaded":                            many,
@@ -178,6 +179,26 @@ func deletion(t *testing.T, a, b Backend) {
 	}
 	if !c.Born.Equal(batch.Born) {
 		t.Fatalf("born %s, want %s", c.Born, batch.Born)
+	}
+}
+
+// twice writes two notices that EC2 takes back the same offering for, and one that is withdrawn as it comes.
+func twice(t *testing.T, a, b Backend) {
+	t.Helper()
+	term := lead(t, a, "a")
+	batch := Sample()
+	first := batch.PutShortages[0]
+	last, gone := first, batch.PutNotices[0]
+	last.Message, gone.ID = "still none", "n-2"
+	batch.PutShortages = []model.Shortage{first, last}
+	batch.PutNotices, batch.DeleteNotices = append(batch.PutNotices, gone), []string{"n-2", "n-2"}
+	commit(t, a, term.Fence, batch)
+	c := contents(t, b)
+	if d := cmp.Diff([]model.Shortage{last}, c.Shortages); d != "" {
+		t.Errorf("want the last of two shortages (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(batch.PutNotices[:1], c.Notices); d != "" {
+		t.Errorf("want the notice that stays (-want +got):\n%s", d)
 	}
 }
 

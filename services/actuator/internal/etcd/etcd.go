@@ -294,7 +294,7 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 }
 
 func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
-	w := writer{s: s}
+	w := writer{s: s, at: make(map[string]int, b.Writes())}
 	for _, c := range b.PutClaims {
 		w.put(claims, string(c.ID), convert.StoredClaim(c))
 	}
@@ -329,9 +329,11 @@ func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
 	return w.ops, w.err
 }
 
+// writer collects the writes of a transaction. etcd refuses one that writes a key twice.
 type writer struct {
 	s     *Store
 	ops   []clientv3.Op
+	at    map[string]int // by key, which of ops writes it
 	bytes int
 	err   error
 }
@@ -346,9 +348,18 @@ func (w *writer) put(kind, id string, m proto.Message) {
 		return
 	}
 	w.bytes += len(value)
-	w.ops = append(w.ops, clientv3.OpPut(w.s.key(kind, id), string(value)))
+	w.add(clientv3.OpPut(w.s.key(kind, id), string(value)))
 }
 
-func (w *writer) delete(kind, id string) {
-	w.ops = append(w.ops, clientv3.OpDelete(w.s.key(kind, id)))
+func (w *writer) delete(kind, id string) { w.add(clientv3.OpDelete(w.s.key(kind, id))) }
+
+// add takes a write in, in the place of an earlier one of the same key.
+func (w *writer) add(op clientv3.Op) {
+	key := string(op.KeyBytes())
+	if i, twice := w.at[key]; twice {
+		w.ops[i] = op
+		return
+	}
+	w.at[key] = len(w.ops)
+	w.ops = append(w.ops, op)
 }
