@@ -35,6 +35,9 @@ func health(e envelope) (Message, error) {
 	if d.Service != "EC2" || d.EventTypeCategory != "scheduledChange" {
 		return Message{}, nil
 	}
+	if !isID(d.EventARN) {
+		return Message{}, fmt.Errorf("%s %s: field \"detail.eventArn\" is no id", e.DetailType, e.ID)
+	}
 	var out Message
 	start, known := date(d.StartTime)
 	if !known {
@@ -42,7 +45,7 @@ func health(e envelope) (Message, error) {
 			e.DetailType, e.ID, d.StartTime)
 	}
 	for _, a := range d.AffectedEntities {
-		if !strings.HasPrefix(a.EntityValue, "i-") {
+		if !isInstance(a.EntityValue) {
 			continue
 		}
 		n := model.Notice{

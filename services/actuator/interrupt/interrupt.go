@@ -13,12 +13,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // MaxBody is the largest body that is read, in bytes: SQS's own limit.
 const MaxBody = 256 << 10
+
+// maxID is how long the id of an event or of an instance may be, in bytes: far more than AWS's are, and a part of what a store takes.
+const maxID = 512
 
 // SpotWarning is how long before the end EC2 announces it: an AWS constant.
 const SpotWarning = 2 * time.Minute
@@ -64,6 +68,9 @@ func Parse(body string) (Message, error) {
 	if e.Time.IsZero() {
 		return Message{}, errors.New(`message is no EventBridge event: field "time" is missing`)
 	}
+	if !isID(e.ID) {
+		return Message{}, errors.New(`message is no EventBridge event: field "id" is no id`)
+	}
 
 	switch {
 	case e.Source == "aws.ec2" && (e.DetailType == "EC2 Spot Instance Interruption Warning" || e.DetailType == reservationWarning):
@@ -79,6 +86,11 @@ func Parse(body string) (Message, error) {
 	}
 }
 
+// isID says that notices can be stored by the text.
+func isID(s string) bool { return len(s) <= maxID && !strings.ContainsFunc(s, unicode.IsControl) }
+
+func isInstance(id string) bool { return strings.HasPrefix(id, "i-") && isID(id) }
+
 // instanceDetail is the detail of the notices that are about one instance.
 type instanceDetail struct {
 	InstanceID string `json:"instance-id"`
@@ -90,8 +102,8 @@ func detail(e envelope) (instanceDetail, error) {
 	if err := json.Unmarshal(e.Detail, &d); err != nil {
 		return d, fmt.Errorf("%s %s: field \"detail\": %w", e.DetailType, e.ID, err)
 	}
-	if !strings.HasPrefix(d.InstanceID, "i-") {
-		return d, fmt.Errorf("%s %s: field \"detail.instance-id\" is %q, not an instance id", e.DetailType, e.ID, d.InstanceID)
+	if !isInstance(d.InstanceID) {
+		return d, fmt.Errorf("%s %s: field \"detail.instance-id\" is %.100q, not an instance id", e.DetailType, e.ID, d.InstanceID)
 	}
 	return d, nil
 }

@@ -76,6 +76,17 @@ func TestParseRefuses(t *testing.T) {
 		"an event without time": {`{"id":"e","source":"aws.ec2","detail-type":"x"}`, `"time"`},
 		"a detail of odd shape": {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `[]`), `"detail"`},
 		"no instance id":        {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{}`), "detail.instance-id"},
+		"an id that no store takes": {
+			strings.Replace(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`), "e-1", `e\u0000`, 1), `"id"`,
+		},
+		"an id without an end": {
+			strings.Replace(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`), "e-1", strings.Repeat("e", maxID+1), 1), `"id"`,
+		},
+		"an instance id that no store takes": {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-\u0000"}`), "detail.instance-id"},
+		"an event of AWS Health likewise": {
+			event("aws.health", "AWS Health Event", `{"eventArn":"arn\u0000","service":"EC2","eventTypeCategory":"scheduledChange","affectedEntities":[{"entityValue":"i-1"}]}`),
+			"detail.eventArn",
+		},
 		"more than SQS carries": {strings.Repeat("x", MaxBody+1), "limit"},
 	}
 	for name, tt := range tests {
@@ -97,7 +108,7 @@ func FuzzParse(f *testing.F) {
 			t.Error("notices beside an error")
 		}
 		for _, n := range m.Notices {
-			if n.ID == "" || !strings.HasPrefix(n.InstanceID, "i-") || n.Kind == 0 {
+			if n.ID == "" || !isInstance(n.InstanceID) || n.Kind == 0 || strings.Contains(n.ID, "\x00") {
 				t.Errorf("incomplete notice %+v", n)
 			}
 		}
