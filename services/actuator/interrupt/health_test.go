@@ -77,3 +77,16 @@ func TestScheduledChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEventOfManyInstancesIsRead has AWS schedule something for a whole region's fleet at once.
+func TestAnEventOfManyInstancesIsRead(t *testing.T) {
+	var entities []string
+	for i := range 5000 {
+		entities = append(entities, fmt.Sprintf(`{"entityValue":"i-%017x","entityArn":"arn:aws:ec2:us-east-1:111122223333:instance/i-%017x","status":"PENDING"}`, i, i))
+	}
+	body := scheduled("AWS_EC2_INSTANCE_REBOOT_MAINTENANCE_SCHEDULED", "upcoming", "Mon, 02 Feb 2026 10:00:00 GMT", strings.Join(entities, ","))
+	m, err := Parse(body)
+	if err != nil || len(m.Notices) != len(entities) {
+		t.Errorf("of %d bytes %d notices, %v, want %d", len(body), len(m.Notices), err, len(entities))
+	}
+}

@@ -19,7 +19,7 @@ import (
 )
 
 // MaxBody is the largest body that is read, in bytes: SQS's own limit.
-const MaxBody = 256 << 10
+const MaxBody = 1 << 20
 
 // maxID is how long the id of an event or of an instance may be, in bytes: far more than AWS's are, and a part of what a store takes.
 const maxID = 512
