@@ -70,7 +70,7 @@ func TestScheduledChanges(t *testing.T) {
 			if (tt.doubt == "") != (got.Doubt == "") || !strings.Contains(got.Doubt, tt.doubt) {
 				t.Errorf("doubt %q, want one with %q", got.Doubt, tt.doubt)
 			}
-			got.Doubt = ""
+			got.Doubt, tt.want.Time = "", at
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}

@@ -42,6 +42,8 @@ type envelope struct {
 
 // Message is what a message says.
 type Message struct {
+	// Time is when it was said: a queue keeps no order.
+	Time time.Time
 	// Notices are sorted by instance and carry no claim: the caller knows whose an instance is. One with the id of an earlier
 	// one takes its place.
 	Notices []model.Notice
@@ -72,6 +74,12 @@ func Parse(body string) (Message, error) {
 		return Message{}, errors.New(`message is no EventBridge event: field "id" is no id`)
 	}
 
+	m, err := read(e)
+	m.Time = e.Time
+	return m, err
+}
+
+func read(e envelope) (Message, error) {
 	switch {
 	case e.Source == "aws.ec2" && (e.DetailType == "EC2 Spot Instance Interruption Warning" || e.DetailType == reservationWarning):
 		return one(e, model.NoticeSpotInterruption, e.Time.Add(SpotWarning))

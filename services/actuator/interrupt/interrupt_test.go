@@ -62,6 +62,7 @@ func TestParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			tt.want.Time = at
 			if d := cmp.Diff(tt.want, got, cmp.Transformer("utc", func(t time.Time) string { return t.UTC().String() })); d != "" {
 				t.Error(d)
 			}

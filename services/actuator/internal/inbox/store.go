@@ -30,12 +30,13 @@ const (
 	later                  // it stays in the queue, and comes again
 )
 
-// store stores what concerns Kerf's instances, and drops what is withdrawn. It returns the receipts of messages that are done with,
-// and whether anything was written.
+// store stores what concerns Kerf's instances, and drops what is withdrawn: what was said last counts, in whatever order it came. It
+// returns the receipts of messages that are done with, and whether anything was written.
 func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote bool, err error) {
 	var batch store.Batch
-	news := map[string]model.Notice{}
+	news, over := map[string]model.Notice{}, map[string]bool{}
 	unclaimed := b.unclaimed()
+	slices.SortStableFunc(telling, func(x, y said) int { return x.Time.Compare(y.Time) })
 	for _, m := range telling {
 		stays := false
 		for _, n := range m.Notices {
@@ -45,6 +46,7 @@ func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote
 				b.cfg.Log.DebugContext(ctx, "notice about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
 			case fresh:
 				news[n.ID] = n
+				delete(over, n.ID)
 				if n.Claim == "" {
 					unclaimed++
 				}
@@ -55,11 +57,14 @@ func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote
 		}
 		for _, id := range m.Withdrawn {
 			delete(news, id)
-			batch.DeleteNotices = append(batch.DeleteNotices, b.withdrawn(ctx, id)...)
+			over[id] = true
 		}
 		if !stays {
 			done = append(done, m.receipt)
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(over)) {
+		batch.DeleteNotices = append(batch.DeleteNotices, b.withdrawn(ctx, id)...)
 	}
 	return done, len(news)+batch.Writes() > 0, b.write(ctx, batch, news)
 }

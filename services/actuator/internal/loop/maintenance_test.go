@@ -101,6 +101,46 @@ func TestMaintenanceThatIsPutOff(t *testing.T) {
 	})
 }
 
+// TestOfWhatAWSSaysTheLastCounts has several messages about an event come in one answer, and not in their order.
+func TestOfWhatAWSSaysTheLastCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		said   []string // what, a second after the other
+		order  []int    // in which it comes
+		drains bool
+	}{
+		"it is put off":                {[]string{"soon", "later"}, []int{1, 0}, false},
+		"it is called off":             {[]string{"soon", "closed"}, []int{1, 0}, false},
+		"it is called off after all":   {[]string{"later", "soon", "closed"}, []int{2, 0, 1}, false},
+		"it is to be, in spite of all": {[]string{"soon", "closed", "soon"}, []int{2, 1, 0}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				start := r.scheduled(reboot, 24*time.Hour) // known for long
+				r.ec2.Hold(true)
+				time.Sleep(time.Minute)
+				at, instance := time.Now(), r.claim("c1").InstanceID
+				for _, i := range c.order {
+					when, status := start, "upcoming"
+					switch c.said[i] {
+					case "soon":
+						when = at.Add(time.Hour)
+					case "closed":
+						status = "closed"
+					}
+					r.ec2.Send(maintenance(at.Add(time.Duration(i)*time.Second), instance, reboot, status, when))
+				}
+				r.ec2.Hold(false)
+				r.drained()
+				time.Sleep(time.Minute)
+				if drains := r.claim("c1").State == model.ClaimDraining; drains != c.drains {
+					t.Errorf("drained: %v, want %v", drains, c.drains)
+				}
+			})
+		})
+	}
+}
+
 // TestMaintenanceForcesNothing drains as budgets allow where an instance goes on after the maintenance, and where it has begun
 // already.
 func TestMaintenanceForcesNothing(t *testing.T) {
