@@ -14,10 +14,10 @@ type madePods struct {
 	// at is the path of spec.
 	at   string
 	spec *corev1.PodSpec
-	// labels are the pods', and selector what a workload finds them by, where it needs one.
-	labels   map[string]string
-	selector *metav1.LabelSelector
-	selects  bool
+	// labels and annotations are the pods', and selector what a workload finds them by, where it needs one.
+	labels, annotations map[string]string
+	selector            *metav1.LabelSelector
+	selects             bool
 	// ends says that the pods are a Job's, which run to their end.
 	ends bool
 }
@@ -30,12 +30,12 @@ func podsIn(o runtime.Object) *madePods {
 	}
 	out := &madePods{title: TitleOf(o), namespace: m.GetNamespace(), at: "spec.template.spec"}
 	of := func(t *corev1.PodTemplateSpec, s *metav1.LabelSelector, selects bool) *madePods {
-		out.spec, out.labels, out.selector, out.selects = &t.Spec, t.Labels, s, selects
+		out.spec, out.labels, out.annotations, out.selector, out.selects = &t.Spec, t.Labels, t.Annotations, s, selects
 		return out
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
-		out.at, out.spec, out.labels = "spec", &o.Spec, o.Labels
+		out.at, out.spec, out.labels, out.annotations = "spec", &o.Spec, o.Labels, o.Annotations
 		return out
 	case *appsv1.Deployment:
 		return of(&o.Spec.Template, o.Spec.Selector, true)
