@@ -80,7 +80,7 @@ func survived(code string) bool {
 // date reads a time in the forms that AWS writes: mail's, with one digit for the first days of a month or two, and EventBridge's.
 func date(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC1123, "Mon, 2 Jan 2006 15:04:05 MST", time.RFC1123Z, time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.Parse(layout, s); err == nil && isTime(t) {
 			return t.UTC(), true
 		}
 	}

@@ -53,6 +53,9 @@ func TestScheduledChanges(t *testing.T) {
 		"a start that can't be read keeps the notice, and is told": {
 			body: scheduled(retirement, "upcoming", "soon", one), want: Message{Notices: []model.Notice{notice("i-1", time.Time{}, time.Time{})}}, doubt: `"soon"`,
 		},
+		"a start that no store takes likewise": {
+			body: scheduled(retirement, "upcoming", "0000-01-01T00:00:00Z", one), want: Message{Notices: []model.Notice{notice("i-1", time.Time{}, time.Time{})}}, doubt: `"0000-`,
+		},
 		"an event that is closed holds no longer": {
 			body: scheduled(retirement, "closed", "Mon, 02 Feb 2026 10:00:00 GMT", `{"entityValue":"i-2"},{"entityValue":"i-1"}`),
 			want: Message{Withdrawn: []string{"arn/i-1", "arn/i-2"}},

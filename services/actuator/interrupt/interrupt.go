@@ -73,6 +73,9 @@ func Parse(body string) (Message, error) {
 	if !isID(e.ID) {
 		return Message{}, errors.New(`message is no EventBridge event: field "id" is no id`)
 	}
+	if !isTime(e.Time) {
+		return Message{}, fmt.Errorf(`message is no EventBridge event: field "time" is %s`, e.Time)
+	}
 
 	m, err := read(e)
 	m.Time = e.Time
@@ -96,6 +99,9 @@ func read(e envelope) (Message, error) {
 
 // isID says that notices can be stored by the text.
 func isID(s string) bool { return len(s) <= maxID && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// isTime says the same of a time, and of what is reckoned from it: a store that holds what is no time is read by nobody any more.
+func isTime(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 9000 }
 
 func isInstance(id string) bool { return strings.HasPrefix(id, "i-") && isID(id) }
 

@@ -77,6 +77,12 @@ func TestParseRefuses(t *testing.T) {
 		"an event without time": {`{"id":"e","source":"aws.ec2","detail-type":"x"}`, `"time"`},
 		"a detail of odd shape": {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `[]`), `"detail"`},
 		"no instance id":        {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{}`), "detail.instance-id"},
+		"a time before there was one": {
+			strings.Replace(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`), "2026", "0000", 1), `"time"`,
+		},
+		"a time at the end of all": {
+			strings.Replace(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`), "2026-01-02T03:04:05Z", "9999-12-31T23:59:59Z", 1), `"time"`,
+		},
 		"an id that no store takes": {
 			strings.Replace(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`), "e-1", `e\u0000`, 1), `"id"`,
 		},
@@ -109,7 +115,7 @@ func FuzzParse(f *testing.F) {
 			t.Error("notices beside an error")
 		}
 		for _, n := range m.Notices {
-			if n.ID == "" || !isInstance(n.InstanceID) || n.Kind == 0 || strings.Contains(n.ID, "\x00") {
+			if n.ID == "" || !isInstance(n.InstanceID) || n.Kind == 0 || strings.Contains(n.ID, "\x00") || !isTime(n.EventTime) || !n.StartTime.IsZero() && !isTime(n.StartTime) {
 				t.Errorf("incomplete notice %+v", n)
 			}
 		}
