@@ -76,6 +76,7 @@ func kubelets() map[string]tries {
 			bad: map[string]string{
 				`{amiSelectorTerms: [{alias: al2@latest}], kubelet: {shutdownGracePeriod: 30s}}`: "kubelet.shutdownGracePeriod",
 				`kubelet: {registerWithTaints: []}`:                                              "kubelet.registerWithTaints",
+				`{amiFamily: Custom, kubelet: {shutDownGracePeriod: 30s}}`:                       "kubelet.shutDownGracePeriod",
 			},
 		},
 	}

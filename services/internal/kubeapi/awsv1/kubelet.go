@@ -70,6 +70,9 @@ func ParseKubelet(raw *runtime.RawExtension, path *field.Path) (Kubelet, field.E
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		target, known := targets[name]
 		if !known {
+			if i := slices.IndexFunc(KubeletNames(), func(n string) bool { return n != name && strings.EqualFold(n, name) }); i >= 0 {
+				errs = append(errs, field.Invalid(path.Child(name), short(fields[name]), "kubelets pass over it: write "+KubeletNames()[i]))
+			}
 			if k.Extra == nil {
 				k.Extra = map[string]json.RawMessage{}
 			}

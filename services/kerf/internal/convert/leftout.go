@@ -2,18 +2,21 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
-// on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of a class's images has no effect.
+// on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of
+// a class's images and kubelets has no effect.
 func LeftOut(objects []runtime.Object) (notes []string) {
 	nodes, claimed := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
@@ -32,7 +35,7 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	}
 	for _, o := range objects {
 		if c, ok := o.(*awsv1.EC2NodeClass); ok {
-			notes = append(notes, besideParameter(c)...)
+			notes = slices.Concat(notes, besideParameter(c), newSettings(c))
 		}
 		p := podsIn(o)
 		if p == nil {
@@ -63,6 +66,18 @@ func besideParameter(c *awsv1.EC2NodeClass) (notes []string) {
 	for i, t := range c.Spec.AMISelectorTerms {
 		if t.SSMParameter != "" && (len(t.Tags) > 0 || t.Name != "" || t.Owner != "") {
 			notes = append(notes, fmt.Sprintf("%s: spec.amiSelectorTerms[%d]: tags, name and owner have no effect beside ssmParameter, which names one image", TitleOf(c), i))
+		}
+	}
+	return notes
+}
+
+// newSettings finds settings of kubelets that no kubelet has which Kerf has heard of.
+func newSettings(c *awsv1.EC2NodeClass) (notes []string) {
+	kubelet, _ := awsv1.ParseKubelet(c.Spec.Kubelet, nil) // what is wrong with it is told where the class is checked
+	known := awsv1.KubeletNames()
+	for _, name := range kubelet.ExtraNames() {
+		if !slices.Contains(known, name) {
+			notes = append(notes, strings.TrimSuffix(fmt.Sprintf("%s: spec.kubelet.%s: kubelets of Kubernetes 1.37 and before pass over it; %s", TitleOf(c), name, near.Question(name, known)), "; "))
 		}
 	}
 	return notes
