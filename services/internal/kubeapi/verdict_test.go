@@ -180,6 +180,7 @@ func TestSchemaAndValidateAgree(t *testing.T) {
 		"a template without size":    {baseBuffer, `{scalableRef: null, podTemplateRef: {name: web}}`, both, "spec.replicas"},
 		"a buffer of a DaemonSet":    {baseBuffer, `scalableRef: {kind: DaemonSet}`, both, "spec.scalableRef.kind"},
 		"a buffer of another's kind": {baseBuffer, `scalableRef: {apiGroup: argoproj.io}`, both, "spec.scalableRef.apiGroup"},
+		"a buffer without a group":   {baseBuffer, `scalableRef: {apiGroup: null}`, fine, ""},
 		"a buffer of no name":        {baseBuffer, `scalableRef: {name: ""}`, both, "spec.scalableRef.name"},
 		"a buffer that is used once": {baseBuffer, `provisioningStrategy: buffer.kerf.dev/one-shot-capacity`, fine, ""},
 		"a buffer that stands by":    {baseBuffer, `provisioningStrategy: buffer.gke.io/standby-capacity`, both, "spec.provisioningStrategy"},

@@ -103,7 +103,9 @@ type LocalReference struct {
 type ScalableReference struct {
 	// The workload's API group: apps.
 	// +kubebuilder:validation:MaxLength=253
-	APIGroup string `json:"apiGroup"`
+	// +kubebuilder:default=apps
+	// +optional
+	APIGroup string `json:"apiGroup,omitempty"`
 	// The workload's kind.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
@@ -162,6 +164,9 @@ const (
 func (b *CapacityBuffer) SetDefaults() {
 	if b.Spec.ProvisioningStrategy == "" {
 		b.Spec.ProvisioningStrategy = StrategyActive
+	}
+	if ref := b.Spec.ScalableRef; ref != nil && ref.APIGroup == "" {
+		ref.APIGroup = "apps"
 	}
 }
 
