@@ -67,7 +67,7 @@ type CapacityBufferSpec struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	// For how many pods there shall be capacity, in per cent of the workload's replicas,
-	// rounded up, and at least one. A PodTemplate counts as one replica.
+	// rounded up: none where it has none. A PodTemplate counts as one replica.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Percentage *int32 `json:"percentage,omitempty"`

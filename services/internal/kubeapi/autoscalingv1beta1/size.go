@@ -49,5 +49,5 @@ func (s *CapacityBufferSpec) asked(workload *int32) int64 {
 	if workload != nil {
 		of = int64(*workload)
 	}
-	return max(n, 1, (of*int64(*s.Percentage)+99)/100)
+	return max(n, (of*int64(*s.Percentage)+99)/100)
 }
