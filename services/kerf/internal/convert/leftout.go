@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
 // on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of
-// a class's images and kubelets has no effect.
+// a class's images and kubelets, and of pods' protection, has no effect.
 func LeftOut(objects []runtime.Object) (notes []string) {
 	nodes, claimed := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
@@ -41,6 +43,7 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 		if p == nil {
 			continue
 		}
+		notes = append(notes, p.unprotected()...)
 		if len(p.spec.SchedulingGates) > 0 {
 			gated = append(gated, fmt.Sprintf("%s (%s)", p.title, p.spec.SchedulingGates[0].Name))
 		}
@@ -59,6 +62,17 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 			"the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster")
 	}
 	return notes
+}
+
+// unprotected says that pods ask not to be disrupted in words that mean nothing.
+func (p *madePods) unprotected() []string {
+	value, asked := p.annotations[labels.DoNotDisrupt]
+	protected, _ := reader.DoNotDisrupt(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: p.annotations}})
+	if !asked || protected || value == "false" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %smetadata.annotations[%s]: %q protects nothing: write \"true\", or a duration such as \"30m\"",
+		p.title, strings.TrimSuffix(p.at, "spec"), labels.DoNotDisrupt, value)}
 }
 
 // besideParameter finds what a class asks of the image that an SSM parameter names, and does not get.

@@ -8,13 +8,16 @@ import (
 )
 
 // TestWhatHasNoEffectIsSaid looks at what is said of instance types that are not in the catalogue, and at
-// what of a class's images and kubelets has no effect.
+// what of a class's images and kubelets, and of pods' protection, has no effect.
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
 	const text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}, " +
 		"requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg, g4ad.xlarge, m5.7xlarge]}]}}}\n---\n" +
 		"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\nspec: {role: r, amiFamily: AL2023, amiSelectorTerms: [{ssmParameter: a, tags: {a: b}}], " +
-		"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}], kubelet: {registryPulQPS: 10, registryBurst: 10}}\n"
+		"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}], kubelet: {registryPulQPS: 10, registryBurst: 10}}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {karpenter.sh/do-not-disrupt: 30x}}\nspec: {containers: [{name: c, image: x}]}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: b, annotations: {karpenter.sh/do-not-disrupt: 30m}}\nspec: {containers: [{name: c, image: x}]}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: c, annotations: {karpenter.sh/do-not-disrupt: \"false\"}}\nspec: {containers: [{name: c, image: x}]}\n"
 	in, err := offline.Load([]offline.File{{Name: "f.yaml", Data: []byte(text)}}, options())
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +28,15 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 		before + "m5.7xlarge in the catalogue of us-east-1; did you mean m5.",
 		before + "g4ad.xlarge in the catalogue of us-east-1, which has none of g4ad; if AWS sells it, kerf catalog fetch makes a catalogue that has it; did you mean g4dn.xlarge",
 		"EC2NodeClass c: spec.kubelet.registryPulQPS: kubelets of Kubernetes 1.37 and before pass over it; did you mean registryPullQPS?",
+		`Pod a: metadata.annotations[karpenter.sh/do-not-disrupt]: "30x" protects nothing: write "true", or a duration such as "30m"`,
 		"EC2NodeClass c: spec.amiSelectorTerms[0]: tags, name and owner have no effect beside ssmParameter",
 	} {
 		if !strings.Contains(strings.Join(in.Warnings, "\n"), want) {
 			t.Errorf("warnings %q, want %q among them", in.Warnings, want)
 		}
+	}
+	if all := strings.Join(in.Warnings, "\n"); strings.Count(all, "protects nothing") != 1 {
+		t.Errorf("warnings %q, want pod a's annotation to protect nothing, and no other's", in.Warnings)
 	}
 }
 
