@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,12 +27,12 @@ func Elsewhere(objects []runtime.Object) (notes []string) {
 	return notes
 }
 
-// poolElsewhere finds labels of a pool that choose instance types under EKS Auto Mode, and nothing here.
+// poolElsewhere finds labels of a pool that seem to choose instance types, as under EKS Auto Mode, and choose nothing here.
 func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
 	note := func(at, key string) {
-		if here, ok := labels.OfAutoMode(key); ok {
-			notes = append(notes, fmt.Sprintf("%s: %s: %s is a label of EKS Auto Mode's nodes: here it chooses no instance type, and nodes would only carry it; write %s",
-				TitleOf(pool), at, key, here))
+		if here, is := ofOthers(key); here != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is %s: here it chooses no instance type, and nodes would only carry it; write %s",
+				TitleOf(pool), at, key, is, here))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(pool.Spec.Template.Metadata.Labels)) {
@@ -43,11 +44,23 @@ func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
 	return notes
 }
 
+// ofOthers is the label that says here what one says of instance types elsewhere, or nowhere, and what the latter is; "" for any
+// other.
+func ofOthers(key string) (here, is string) {
+	if here, ok := labels.OfAutoMode(key); ok {
+		return here, "a label of EKS Auto Mode's nodes"
+	}
+	if name, ok := strings.CutPrefix(key, "node.kubernetes.io/instance-"); ok && key != labels.InstanceType {
+		return labels.KarpenterAWS + "/instance-" + name, "a label of no node"
+	}
+	return "", ""
+}
+
 func (p *madePods) elsewhere() (notes []string) {
 	note := func(at, key string) {
-		if here, ok := labels.OfAutoMode(key); ok {
-			notes = append(notes, fmt.Sprintf("%s: %s.%s: %s is a label of EKS Auto Mode's nodes: here it is %s that says so; don't add the former to a pool, which would not choose by it",
-				p.title, p.at, at, key, here))
+		if here, is := ofOthers(key); here != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s.%s: %s is %s: here it is %s that says so; don't add the former to a pool, which would not choose by it",
+				p.title, p.at, at, key, is, here))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {

@@ -19,6 +19,7 @@ func TestWhatIsMeantForOthersNodesIsSaid(t *testing.T) {
 	pool.Name = "p"
 	pool.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{
 		{Key: "eks.amazonaws.com/instance-family", Operator: karpenterv1.OpIn, Values: []string{"g6e"}}, {Key: "eks.amazonaws.com/nodegroup", Operator: karpenterv1.OpExists},
+		{Key: "node.kubernetes.io/instance-family", Operator: karpenterv1.OpIn, Values: []string{"m5"}}, {Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpExists},
 	}
 	pod := func(name string, selector map[string]string, terms ...corev1.NodeSelectorTerm) *corev1.Pod {
 		p := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector}}
@@ -41,6 +42,8 @@ func TestWhatIsMeantForOthersNodesIsSaid(t *testing.T) {
 	})
 	want := []string{
 		"NodePool p: spec.template.spec.requirements[0].key: eks.amazonaws.com/instance-family is a label of EKS Auto Mode's nodes: " +
+			"here it chooses no instance type, and nodes would only carry it; write karpenter.k8s.aws/instance-family",
+		"NodePool p: spec.template.spec.requirements[2].key: node.kubernetes.io/instance-family is a label of no node: " +
 			"here it chooses no instance type, and nodes would only carry it; write karpenter.k8s.aws/instance-family",
 		"Pod auto: spec.nodeSelector: eks.amazonaws.com/instance-category is a label of EKS Auto Mode's nodes: " +
 			"here it is karpenter.k8s.aws/instance-category that says so; don't add the former to a pool, which would not choose by it",
