@@ -191,6 +191,20 @@ func TestPlanTakesZonesAndTime(t *testing.T) {
 	}
 }
 
+// TestReservedInterfacesHaveNoPods: an m5.large has three interfaces for nine pods each, of this region and of another.
+func TestReservedInterfacesHaveNoPods(t *testing.T) {
+	t.Parallel()
+	for zone, args := range map[string][]string{"us-east-1a": nil, "eu-west-1a": nil, "us-east-1b": {"--reserved-enis", "1"}, "eu-west-1b": {"--reserved-enis", "1"}} {
+		pods := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: small}\nspec:\n  replicas: 25\n  selector: {matchLabels: {a: b}}\n  template:\n" +
+			"    metadata: {labels: {a: b}}\n    spec:\n      nodeSelector: {node.kubernetes.io/instance-type: m5.large, topology.kubernetes.io/zone: " + zone +
+			"}\n      containers: [{name: c, image: x, resources: {requests: {cpu: 10m, memory: 10Mi}}}]\n"
+		p := plan(t, run(t, pods, story("-", append(args, "-o", "json", "--advice=0")...)...))
+		if got, want := len(p.GetNodeClaims()), 1+len(args)/2; got != want {
+			t.Errorf("%s, %v: %d nodes, want %d", zone, args, got, want)
+		}
+	}
+}
+
 // TestPolicyWordsReachThePlanner looks at what each word changes: the hash of the input where nothing else shows.
 func TestPolicyWordsReachThePlanner(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
@@ -30,6 +31,7 @@ type planFlags struct {
 	rounds  int
 	catalog string
 	zones   []string
+	enis    uint8
 	now     string
 	explain string
 	strict  bool
@@ -76,6 +78,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
+	addENIs(f, &flags.enis)
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes, and for others, on which time has no bearing, always the same")
 	addStrict(c, &flags.strict)
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
@@ -190,7 +193,7 @@ func (p *planFlags) world() (convert.World, error) {
 	if err != nil {
 		return convert.World{}, err
 	}
-	w := convert.World{Catalog: c, Zones: p.zones, Bundled: p.catalog == ""}
+	w := convert.World{Catalog: c, Zones: p.zones, Bundled: p.catalog == "", ReservedENIs: int64(p.enis)}
 	there, _ := w.In(convert.Places{})
 	if err := there.CheckZones(); err != nil {
 		return convert.World{}, fmt.Errorf("--zones: %w", err)
@@ -212,6 +215,10 @@ func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
 		return nil, fmt.Errorf("--catalog %s: %w", p.catalog, err)
 	}
 	return c, nil
+}
+
+func addENIs(f *pflag.FlagSet, enis *uint8) {
+	f.Uint8Var(enis, "reserved-enis", 0, "how many network `interfaces` of each node pods can't use, as nodes.reserved_enis of the actuator's config")
 }
 
 // completeZones makes the shell suggest the catalogue's zones.

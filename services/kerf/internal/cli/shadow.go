@@ -57,6 +57,7 @@ resolves of a node class comes from its status.`,
 	f.StringVar(&flags.plan.planner, "planner", "", "let the planner at this `address` plan; this process does by default")
 	f.StringVar(&flags.plan.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.plan.zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
+	addENIs(f, &flags.plan.enis)
 	flags.plan.policy = addPolicy(c)
 	flags.plan.out = addOutput(c, "table")
 	flags.plan.completeZones(c)

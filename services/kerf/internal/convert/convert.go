@@ -39,6 +39,8 @@ type World struct {
 	Bundled bool
 	// Zones are those that node classes have subnets in; none means all of the catalogue's.
 	Zones []string
+	// ReservedENIs is how many network interfaces of each node pods can't use, as the actuator's config says.
+	ReservedENIs int64
 }
 
 // Builder collects manifests. The zero Builder is empty and ready; it is owned by one goroutine.

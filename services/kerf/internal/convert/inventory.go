@@ -62,7 +62,7 @@ func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
 	if err != nil {
 		return err
 	}
-	id, err := inv.catalog(w.Catalog, settings)
+	id, err := inv.catalog(w, settings)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,8 @@ func requirements(list []corev1.NodeSelectorRequirement) []*clusterpb.Requiremen
 
 // catalog adds the shapes of all types under the settings of a class, if no class before it had the same, and returns
 // their id. All of a catalogue's types are in its region. Types that the class's images can't run are left out.
-func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (string, error) {
+func (inv *inventory) catalog(w World, s instancetype.Settings) (string, error) {
+	s.ReservedENIs = w.ReservedENIs
 	id, err := instancetype.CatalogID(s)
 	if err != nil {
 		return "", err
@@ -158,13 +159,13 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterpb.Catalog) bool { return c.GetId() == string(id) }) {
 		return string(id), nil
 	}
-	out, err := instancetype.Catalog(from.Types, s)
+	out, err := instancetype.Catalog(w.Catalog.Types, s)
 	if err != nil {
 		return "", fmt.Errorf("spec: %w", err)
 	}
 	for i := range out.InstanceTypes {
 		t := &out.InstanceTypes[i]
-		t.Labels = append(t.Labels, model.Label{Key: labels.Region, Value: from.Region})
+		t.Labels = append(t.Labels, model.Label{Key: labels.Region, Value: w.Catalog.Region})
 		slices.SortFunc(t.Labels, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
 	}
 	inv.snapshot.Catalogs = append(inv.snapshot.Catalogs, convert.Catalog(*out))

@@ -148,7 +148,7 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for i := range c.Types {
 		c.Types[i].Zones = names
 	}
-	return World{Catalog: c, Zones: w.Zones}, fmt.Sprintf("instance types and list prices of %s stand for those of %s, in each of %s: "+
+	return World{Catalog: c, Zones: w.Zones, ReservedENIs: w.ReservedENIs}, fmt.Sprintf("instance types and list prices of %s stand for those of %s, in each of %s: "+
 		"what is sold there differs, and so do prices; --catalog FILE takes a catalogue of that region", w.Catalog.Region, home, strings.Join(names, ", "))
 }
 
@@ -164,7 +164,7 @@ func (w World) with(c *catalog.Catalog, p Places) (_ World, assumed string) {
 		}
 	}
 	slices.SortFunc(c.Zones, func(a, b catalog.Zone) int { return strings.Compare(a.Name, b.Name) })
-	out := World{Catalog: c, Zones: w.Zones, Bundled: true}
+	out := World{Catalog: c, Zones: w.Zones, Bundled: true, ReservedENIs: w.ReservedENIs}
 	if len(added) == 0 {
 		return out, ""
 	}

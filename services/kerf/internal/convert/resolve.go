@@ -33,7 +33,7 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 	if err != nil {
 		return Resolved{}, err
 	}
-	id, err := inv.catalog(w.Catalog, settings)
+	id, err := inv.catalog(w, settings)
 	if err != nil {
 		return Resolved{}, err
 	}
