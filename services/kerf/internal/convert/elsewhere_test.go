@@ -18,8 +18,10 @@ func TestWhatIsMeantForOthersNodesIsSaid(t *testing.T) {
 	pool.SetGroupVersionKind(karpenterv1.NodePoolGVK())
 	pool.Name = "p"
 	pool.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{
-		{Key: "eks.amazonaws.com/instance-family", Operator: karpenterv1.OpIn, Values: []string{"g6e"}}, {Key: "eks.amazonaws.com/nodegroup", Operator: karpenterv1.OpExists},
-		{Key: "node.kubernetes.io/instance-family", Operator: karpenterv1.OpIn, Values: []string{"m5"}}, {Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpExists},
+		{Key: "eks.amazonaws.com/instance-family", Operator: karpenterv1.OpIn, Values: []string{"g6e"}},
+		{Key: "eks.amazonaws.com/nodegroup", Operator: karpenterv1.OpExists},
+		{Key: "node.kubernetes.io/instance-family", Operator: karpenterv1.OpIn, Values: []string{"m5"}},
+		{Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpExists},
 	}
 	pod := func(name string, selector map[string]string, terms ...corev1.NodeSelectorTerm) *corev1.Pod {
 		p := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selector}}
