@@ -21,12 +21,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
+	selectors "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -81,7 +82,7 @@ type key struct{ kind, name string }
 
 // life is what the port does not tell of a pod.
 type life struct {
-	labels labels.Set
+	labels selectors.Set
 	ends   time.Time // zero: it was not told to
 	// given is the pod as it was given, with what has been written since.
 	given *corev1.Pod
@@ -90,7 +91,7 @@ type life struct {
 // budget is a disruption budget of pods in one namespace.
 type budget struct {
 	namespace    string
-	selector     labels.Selector
+	selector     selectors.Selector
 	minAvailable int
 }
 
@@ -336,7 +337,7 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	}
 	for _, id := range p.ForgetClaims {
 		f.remove(key{kindClaim, string(id)})
-		f.release(key{kindClaim, string(id)}, objects.Finalizer)
+		f.release(key{kindClaim, string(id)}, labels.FinalizerTermination)
 	}
 	for _, s := range p.Pools {
 		f.write(key{kindPool, string(s.Name)}, func(o *unstructured.Unstructured) { objects.SetPool(o, s, f.now()) })
@@ -350,7 +351,7 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 		}
 	}
 	for _, name := range p.ForgetClasses {
-		f.release(key{kindClass, string(name)}, objects.ClassFinalizer)
+		f.release(key{kindClass, string(name)}, labels.FinalizerNodeClass)
 	}
 	for _, e := range p.Events {
 		f.tell(e)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
@@ -191,7 +192,7 @@ func readNode(f *Fake, name string) *unstructured.Unstructured {
 		o.SetUID(given.GetUID())
 	}
 	if f.held[name] {
-		o.SetFinalizers([]string{objects.Finalizer})
+		o.SetFinalizers([]string{labels.FinalizerTermination})
 	}
 	for k, claim := range f.objects {
 		if k.kind == kindClaim && claim.GetUID() == f.owners[name] {

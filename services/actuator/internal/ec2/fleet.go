@@ -134,9 +134,9 @@ func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 		set["Name"] = string(r.Claim) // where the class has no other
 	}
 	maps.Copy(set, a.launchTags(r))
-	set[tagLaunch] = r.Token
+	set[labels.TagLaunch] = r.Token
 	if r.Asked() == 1 {
-		set[tagClaim] = string(r.Claim)
+		set[labels.TagClaim] = string(r.Claim)
 	}
 	return sortedTags(set)
 }
@@ -148,15 +148,15 @@ func (a *Adapter) launchTags(r cloud.Request) map[string]string {
 		set[t.Key] = t.Value
 	}
 	maps.Copy(set, a.ownTags())
-	set[tagPool] = string(r.NodePool)
-	set[tagClass] = string(r.Class.Name)
+	set[labels.NodePool] = string(r.NodePool)
+	set[labels.NodeClass] = string(r.Class.Name)
 	return set
 }
 
 // ownTags mark everything that Kerf makes for the cluster.
 func (a *Adapter) ownTags() map[string]string {
 	return map[string]string{
-		tagCluster: a.cluster, labels.TagClusterPrefix + a.cluster: "owned", "eks:eks-cluster-name": a.cluster,
+		labels.TagCluster: a.cluster, labels.TagClusterPrefix + a.cluster: "owned", "eks:eks-cluster-name": a.cluster,
 	}
 }
 

@@ -19,15 +19,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Tags that say whose an instance is. They are written by the launch itself, never after it.
-const (
-	tagClaim   = labels.TagClaim
-	tagLaunch  = labels.TagLaunch
-	tagCluster = labels.TagCluster
-	tagPool    = labels.NodePool
-	tagClass   = labels.NodeClass
-)
-
 // Instances lists the cluster's instances, or some of them, sorted by id. EC2 takes what is named by one kind in one call.
 func (a *Adapter) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.Instance, error) {
 	named := map[string][]string{}
@@ -36,12 +27,12 @@ func (a *Adapter) Instances(ctx context.Context, some ...cloud.Some) ([]cloud.In
 		case x.Instance != "":
 			named["instance-id"] = append(named["instance-id"], x.Instance)
 		case x.Launch != "":
-			named["tag:"+tagLaunch] = append(named["tag:"+tagLaunch], x.Launch)
+			named["tag:"+labels.TagLaunch] = append(named["tag:"+labels.TagLaunch], x.Launch)
 		default:
-			named["tag:"+tagClaim] = append(named["tag:"+tagClaim], string(x.Claim))
+			named["tag:"+labels.TagClaim] = append(named["tag:"+labels.TagClaim], string(x.Claim))
 		}
 	}
-	own := filter.Of("tag:"+tagCluster, a.cluster)
+	own := filter.Of("tag:"+labels.TagCluster, a.cluster)
 	if len(named) == 0 {
 		return a.instances(ctx, own)
 	}
@@ -78,7 +69,7 @@ func (a *Adapter) instances(ctx context.Context, filters ...types.Filter) ([]clo
 
 // Tag gives an instance its claim's tag. It is of a launch of several, which could not say whose each is.
 func (a *Adapter) Tag(ctx context.Context, i cloud.Instance) error {
-	tags := map[string]string{tagClaim: string(i.Claim)}
+	tags := map[string]string{labels.TagClaim: string(i.Claim)}
 	if i.Name == "" {
 		tags["Name"] = string(i.Claim)
 	}
@@ -123,15 +114,15 @@ func instance(i *types.Instance) cloud.Instance {
 	out.ProviderID = providerID(out.Zone, out.ID)
 	for _, t := range i.Tags {
 		switch aws.ToString(t.Key) {
-		case tagClaim:
+		case labels.TagClaim:
 			out.Claim = model.ClaimID(aws.ToString(t.Value))
-		case tagLaunch:
+		case labels.TagLaunch:
 			out.Launch = aws.ToString(t.Value)
 		case "Name":
 			out.Name = aws.ToString(t.Value)
-		case tagPool:
+		case labels.NodePool:
 			out.NodePool = model.PoolName(aws.ToString(t.Value))
-		case tagClass:
+		case labels.NodeClass:
 			out.Class = model.NodeClassName(aws.ToString(t.Value))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/controlplane"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -27,9 +28,9 @@ func TestAnInstanceHasTheNameThatItsClassGivesIt(t *testing.T) {
 	if got := tagOf(a.instanceTags(r), "Name"); got != "default-1" {
 		t.Errorf("Name is %q, want the claim's where the class has none", got)
 	}
-	r.Spec.Tags = model.Labels{{Key: "Name", Value: "mine"}, {Key: tagClaim, Value: "another"}, {Key: tagCluster, Value: "another"}}
+	r.Spec.Tags = model.Labels{{Key: "Name", Value: "mine"}, {Key: labels.TagClaim, Value: "another"}, {Key: labels.TagCluster, Value: "another"}}
 	tags := a.instanceTags(r)
-	if tagOf(tags, "Name") != "mine" || tagOf(tags, tagClaim) != "default-1" || tagOf(tags, tagCluster) != "c" {
+	if tagOf(tags, "Name") != "mine" || tagOf(tags, labels.TagClaim) != "default-1" || tagOf(tags, labels.TagCluster) != "c" {
 		t.Errorf("%v, want the user's name, and whose it is for Kerf to say", tags)
 	}
 }
@@ -52,10 +53,10 @@ func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
 			t.Fatalf("%s: %d kinds of things are tagged, want %v", capacity, len(data.TagSpecifications), want)
 		}
 		for i, s := range data.TagSpecifications {
-			if s.ResourceType != want[i] || tagOf(s.Tags, "team") != "a" || tagOf(s.Tags, tagCluster) != "c" || tagOf(s.Tags, tagPool) != "default" {
+			if s.ResourceType != want[i] || tagOf(s.Tags, "team") != "a" || tagOf(s.Tags, labels.TagCluster) != "c" || tagOf(s.Tags, labels.NodePool) != "default" {
 				t.Errorf("%s: %s has %v", capacity, s.ResourceType, s.Tags)
 			}
-			if tagOf(s.Tags, tagClaim) != "" || tagOf(s.Tags, "Name") != "" {
+			if tagOf(s.Tags, labels.TagClaim) != "" || tagOf(s.Tags, "Name") != "" {
 				t.Errorf("%s: a template that launches share has the tags of one claim", capacity)
 			}
 		}

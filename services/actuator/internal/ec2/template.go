@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/filter"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/template"
 	"github.com/kerf-dev/kerf/services/actuator/userdata"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -40,7 +41,7 @@ func (a *Adapter) ensureTemplate(ctx context.Context, r cloud.Request, g templat
 	}
 
 	tags := a.ownTags()
-	tags[tagClass] = string(r.Class.Name)
+	tags[labels.NodeClass] = string(r.Class.Name)
 	_, err = a.ec2.CreateLaunchTemplate(ctx, &sdk.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(name),
 		LaunchTemplateData: data,
@@ -98,7 +99,7 @@ func (a *Adapter) forgetTemplates(groups []templateGroup) {
 
 // Release deletes what was made for a class: its launch templates and its instance profiles.
 func (a *Adapter) Release(ctx context.Context, s cloud.ClassSpec) error {
-	templates, err := a.listTemplates(ctx, filter.Of("tag:"+tagClass, string(s.Name)))
+	templates, err := a.listTemplates(ctx, filter.Of("tag:"+labels.NodeClass, string(s.Name)))
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ type listedTemplate struct {
 
 func (a *Adapter) listTemplates(ctx context.Context, filters ...types.Filter) ([]listedTemplate, error) {
 	pages := sdk.NewDescribeLaunchTemplatesPaginator(a.ec2, &sdk.DescribeLaunchTemplatesInput{
-		Filters: append([]types.Filter{filter.Of("tag:"+tagCluster, a.cluster)}, filters...), MaxResults: aws.Int32(200),
+		Filters: append([]types.Filter{filter.Of("tag:"+labels.TagCluster, a.cluster)}, filters...), MaxResults: aws.Int32(200),
 	})
 	var out []listedTemplate
 	for pages.HasMorePages() {

@@ -28,6 +28,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/internal/said"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 )
@@ -180,9 +182,9 @@ func (k *Kube) follow() error {
 			cache.Indexers{byNode: objects.AttachmentNode},
 			k.attachmentTouched,
 		},
-		{objects.Pools(), nil, keepAs(&k.nodePools, objects.Pools()), nil, k.policyTouched(&k.dirty.pools)},
-		{objects.Classes(), nil, keepAs(&k.classes, objects.Classes()), nil, k.policyTouched(&k.dirty.classes)},
-		{objects.Claims(), nil, keepAs(&k.claims, objects.Claims()), nil, k.claimTouched},
+		{karpenterv1.NodePoolGVR(), nil, keepAs(&k.nodePools, karpenterv1.NodePoolGVR()), nil, k.policyTouched(&k.dirty.pools)},
+		{awsv1.EC2NodeClassGVR(), nil, keepAs(&k.classes, awsv1.EC2NodeClassGVR()), nil, k.policyTouched(&k.dirty.classes)},
+		{karpenterv1.NodeClaimGVR(), nil, keepAs(&k.claims, karpenterv1.NodeClaimGVR()), nil, k.claimTouched},
 	} {
 		var i cache.SharedIndexInformer
 		var err error

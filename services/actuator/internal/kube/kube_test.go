@@ -25,9 +25,10 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
-	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient/kubeclienttest"
 )
 
@@ -106,7 +107,7 @@ func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kub
 	t.Helper()
 	client := fake.NewClientset(typed...)
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		objects.Pools(): "NodePoolList", objects.Claims(): "NodeClaimList", objects.Classes(): "EC2NodeClassList",
+		karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
 	}, custom...)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	k, err := newKube(fakeAPI{kubeclienttest.Reader{Clientset: client}}, dyn, Config{Now: func() time.Time { return now }})
@@ -239,7 +240,7 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != labels.TaintDisrupted {
 		t.Errorf("taints %+v", n.Spec.Taints)
 	}
-	if d := cmp.Diff([]string{objects.Finalizer}, n.Finalizers); d != "" {
+	if d := cmp.Diff([]string{labels.FinalizerTermination}, n.Finalizers); d != "" {
 		t.Error(d)
 	}
 	updates := 0
@@ -335,7 +336,7 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 	}
 	read := func() *unstructured.Unstructured {
 		t.Helper()
-		o, err := k.dynamic.Resource(objects.Claims()).Get(t.Context(), "default-1", metav1.GetOptions{})
+		o, err := k.dynamic.Resource(karpenterv1.NodeClaimGVR()).Get(t.Context(), "default-1", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +369,7 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 	}
 
 	publish(cluster.Publication{ForgetClaims: []model.ClaimID{"default-1"}})
-	if _, err := k.dynamic.Resource(objects.Claims()).Get(t.Context(), "default-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := k.dynamic.Resource(karpenterv1.NodeClaimGVR()).Get(t.Context(), "default-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v, want the object gone", err)
 	}
 }

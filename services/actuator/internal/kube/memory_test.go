@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 func TestHealthIsLoggedWhenItChanges(t *testing.T) {
@@ -57,20 +57,20 @@ func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
 		return o
 	}
 	var w wrote
-	if w.after(objects.Claims(), at("1")) {
+	if w.after(karpenterv1.NodeClaimGVR(), at("1")) {
 		t.Error("old, though nothing was written")
 	}
-	w.note(objects.Claims(), at("100"))
+	w.note(karpenterv1.NodeClaimGVR(), at("100"))
 	for version, old := range map[string]bool{"99": true, "9": true, "100": false} {
-		if w.note(objects.Claims(), at("100")); w.after(objects.Claims(), at(version)) != old {
+		if w.note(karpenterv1.NodeClaimGVR(), at("100")); w.after(karpenterv1.NodeClaimGVR(), at(version)) != old {
 			t.Errorf("version %s: want old %v", version, old)
 		}
 	}
-	w.note(objects.Claims(), at("100"))
-	if w.after(objects.Pools(), at("1")) {
+	w.note(karpenterv1.NodeClaimGVR(), at("100"))
+	if w.after(karpenterv1.NodePoolGVR(), at("1")) {
 		t.Error("a pool is old by what was written to a claim")
 	}
-	if w.after(objects.Claims(), at("101")) || len(w.versions) != 0 {
+	if w.after(karpenterv1.NodeClaimGVR(), at("101")) || len(w.versions) != 0 {
 		t.Errorf("a newer copy does not end the memory: %v", w.versions)
 	}
 }

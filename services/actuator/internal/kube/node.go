@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // UpdateNode reads the node afresh, changes it and writes it back under its resource version, so that a change that
@@ -139,11 +140,11 @@ func with(taints []corev1.Taint, t corev1.Taint) []corev1.Taint {
 
 // finalize sets or removes Kerf's finalizer. The API server refuses a new one on an object that is being deleted.
 func finalize(n *corev1.Node, wanted bool) {
-	switch has := slices.Contains(n.Finalizers, objects.Finalizer); {
+	switch has := slices.Contains(n.Finalizers, labels.FinalizerTermination); {
 	case !wanted:
-		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == objects.Finalizer })
+		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == labels.FinalizerTermination })
 	case !has && n.DeletionTimestamp == nil:
-		n.Finalizers = append(n.Finalizers, objects.Finalizer)
+		n.Finalizers = append(n.Finalizers, labels.FinalizerTermination)
 	}
 }
 
@@ -151,7 +152,7 @@ func finalize(n *corev1.Node, wanted bool) {
 func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) error {
 	object, err := get(k.claims, string(claim))
 	if err == nil && object == nil { // the cache may lag behind the claim's publication
-		object, err = k.dynamic.Resource(objects.Claims()).Get(ctx, string(claim), metav1.GetOptions{})
+		object, err = k.dynamic.Resource(karpenterv1.NodeClaimGVR()).Get(ctx, string(claim), metav1.GetOptions{})
 	}
 	if apierrors.IsNotFound(err) {
 		return nil // not mirrored yet; the next change will find it

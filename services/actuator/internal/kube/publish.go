@@ -16,7 +16,10 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // maxPublishing is how many claims are brought to their state at once: what follows in a publication, and the next one, waits for them.
@@ -48,7 +51,7 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 		note(cluster.StateEntry(s), k.publishState(ctx, s))
 	}
 	for _, name := range p.ForgetClasses {
-		note(cluster.ForgetClassEntry(name), k.release(ctx, objects.Classes(), string(name), objects.ClassFinalizer))
+		note(cluster.ForgetClassEntry(name), k.release(ctx, awsv1.EC2NodeClassGVR(), string(name), labels.FinalizerNodeClass))
 	}
 	for _, e := range p.Events {
 		note(cluster.EventEntry(e), k.tell(ctx, e))
@@ -71,7 +74,7 @@ func (k *Kube) publishClaim(ctx context.Context, c model.Claim, consolidatable b
 	}
 
 	// The status is written at once: a reader that sees the claim should see how far it is.
-	return k.edit(ctx, objects.Claims(), string(c.ID), current, func(o *unstructured.Unstructured) {
+	return k.edit(ctx, karpenterv1.NodeClaimGVR(), string(c.ID), current, func(o *unstructured.Unstructured) {
 		objects.SetClaim(o, c, consolidatable, k.now())
 	})
 }
@@ -82,7 +85,7 @@ func (k *Kube) createClaim(ctx context.Context, c model.Claim) (*unstructured.Un
 	if err != nil {
 		return nil, err
 	}
-	made, err := k.dynamic.Resource(objects.Claims()).Create(ctx, objects.NewClaim(c, pool), metav1.CreateOptions{FieldManager: fieldManager})
+	made, err := k.dynamic.Resource(karpenterv1.NodeClaimGVR()).Create(ctx, objects.NewClaim(c, pool), metav1.CreateOptions{FieldManager: fieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		return nil, nil //nolint:nilnil // absence is an answer here
 	}
@@ -94,7 +97,7 @@ func (k *Kube) publishPool(ctx context.Context, s cluster.PoolStatus) error {
 	if err != nil || cached == nil {
 		return err
 	}
-	return k.edit(ctx, objects.Pools(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetPool(o, s, k.now()) })
+	return k.edit(ctx, karpenterv1.NodePoolGVR(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetPool(o, s, k.now()) })
 }
 
 func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
@@ -102,7 +105,7 @@ func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
 	if err != nil || cached == nil {
 		return err
 	}
-	return k.edit(ctx, objects.Classes(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
+	return k.edit(ctx, awsv1.EC2NodeClassGVR(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
 }
 
 // publishState writes the status of an object that only plans look at, so that no cache has it. Without the right to do so it is
@@ -197,11 +200,11 @@ func (k *Kube) release(ctx context.Context, r schema.GroupVersionResource, name,
 
 // forget removes the object of a claim: it deletes it, and takes Kerf's finalizer off.
 func (k *Kube) forget(ctx context.Context, id model.ClaimID) error {
-	k.wrote.forget(objects.Claims(), string(id))
-	if err := k.dynamic.Resource(objects.Claims()).Delete(ctx, string(id), metav1.DeleteOptions{}); err != nil {
+	k.wrote.forget(karpenterv1.NodeClaimGVR(), string(id))
+	if err := k.dynamic.Resource(karpenterv1.NodeClaimGVR()).Delete(ctx, string(id), metav1.DeleteOptions{}); err != nil {
 		return ignoreNotFound(err)
 	}
-	return k.release(ctx, objects.Claims(), string(id), objects.Finalizer)
+	return k.release(ctx, karpenterv1.NodeClaimGVR(), string(id), labels.FinalizerTermination)
 }
 
 // get reads a cached object; nil means that there is none.

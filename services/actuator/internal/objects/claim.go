@@ -43,8 +43,8 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 	}}
 	o.SetName(string(c.ID))
 	o.SetLabels(claimLabels(c))
-	o.SetFinalizers([]string{Finalizer})
-	annotations := map[string]string{annotationPoolHash: c.PoolHash, annotationClassHash: c.ClassHash}
+	o.SetFinalizers([]string{labels.FinalizerTermination})
+	annotations := map[string]string{labels.NodePoolHash: c.PoolHash, labels.NodeClassHash: c.ClassHash}
 	for _, a := range c.Annotations {
 		annotations[a.Key] = a.Value
 	}
@@ -73,12 +73,12 @@ func claimLabels(c model.Claim) map[string]string {
 		out[l.Key] = l.Value
 	}
 	out[labels.Claim] = string(c.ID) // as on its node, so that one selector finds both
-	out[labelPool] = string(c.NodePool)
-	out[labelClass] = string(c.NodeClass)
+	out[labels.NodePool] = string(c.NodePool)
+	out[labels.NodeClass] = string(c.NodeClass)
 	if c.InstanceType != "" {
 		out[corev1.LabelInstanceTypeStable] = string(c.InstanceType)
 		out[corev1.LabelTopologyZone] = c.Zone
-		out[labelCapacityType] = c.CapacityType.String()
+		out[labels.CapacityType] = c.CapacityType.String()
 	}
 	return out
 }
@@ -87,7 +87,7 @@ func claimLabels(c model.Claim) map[string]string {
 // been quiet for long enough.
 func SetClaim(o *unstructured.Unstructured, c model.Claim, consolidatable bool, now time.Time) {
 	o.SetLabels(merged(o.GetLabels(), claimLabels(c)))
-	setFinalizer(o, Finalizer)
+	setFinalizer(o, labels.FinalizerTermination)
 	status := statusOf(o)
 	put := func(key, value string) {
 		if value != "" {
@@ -127,10 +127,10 @@ func setProgress(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 		kind  string
 		state model.ClaimState
 	}{
-		{"Launched", model.ClaimLaunched},
-		{"Registered", model.ClaimRegistered},
-		{"Initialized", model.ClaimInitialized},
-		{"Ready", model.ClaimInitialized},
+		{karpenterv1.ConditionLaunched, model.ClaimLaunched},
+		{karpenterv1.ConditionRegistered, model.ClaimRegistered},
+		{karpenterv1.ConditionInitialized, model.ClaimInitialized},
+		{karpenterv1.ConditionReady, model.ClaimInitialized},
 	} {
 		if at >= step.state {
 			setCondition(o, now, condition{kind: step.kind, holds: true})
@@ -150,10 +150,10 @@ func setEnd(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 		setCondition(o, now, condition{kind: kind, holds: true, reason: reason, message: message})
 	}
 	leaving := c.Disruption != "" || c.State == model.ClaimDraining || c.State == model.ClaimTerminating
-	set(leaving, "DisruptionReason", c.DisruptionReason.String(), "Kerf is taking this node away")
-	set(c.State == model.ClaimTerminating, "Drained", "", "")
-	set(c.State == model.ClaimTerminating, "InstanceTerminating", "", "")
-	set(c.Drifted.Message != "", "Drifted", driftWord(c.Drifted.Message), c.Drifted.Message)
+	set(leaving, karpenterv1.ConditionDisruptionReason, c.DisruptionReason.String(), "Kerf is taking this node away")
+	set(c.State == model.ClaimTerminating, karpenterv1.ConditionDrained, "", "")
+	set(c.State == model.ClaimTerminating, karpenterv1.ConditionInstanceTerminating, "", "")
+	set(c.Drifted.Message != "", karpenterv1.ConditionDrifted, driftWord(c.Drifted.Message), c.Drifted.Message)
 }
 
 // driftWord is the word that a drift's message begins with, such as AMIDrift. Reasons of conditions may be words only.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
@@ -16,8 +17,8 @@ import (
 // SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are
 // gone. Each condition tells which generation it is about: what was found for another stands until more is known.
 func SetClass(o *unstructured.Unstructured, s cluster.ClassStatus, now time.Time) {
-	setFinalizer(o, ClassFinalizer)
-	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationClassHash: s.Hash}))
+	setFinalizer(o, labels.FinalizerNodeClass)
+	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{labels.NodeClassHash: s.Hash}))
 	status := statusOf(o)
 	if s.Resolved || status["subnets"] == nil {
 		status["subnets"] = subnets(s.Class)

@@ -1,3 +1,8 @@
+// Package objects says what Kubernetes' objects mean to the actuator and how its own values look as objects: a Node, a
+// NodePool or an EC2NodeClass becomes a value of the cluster port, a claim becomes a NodeClaim, a status its conditions.
+//
+// Everything here is a function of its arguments. It must never know a client or a cache: package kube reads and writes.
+// Start at Node, Pool and Class for the way in, at NewClaim and SetClaim for the way out.
 package objects
 
 import (
@@ -9,6 +14,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -98,7 +104,7 @@ func Pod(p *corev1.Pod) cluster.Pod {
 		out.Daemon = out.Daemon || o.Kind == "DaemonSet"
 		out.Mirror = out.Mirror || o.Kind == "Node"
 	}
-	disrupted := corev1.Taint{Key: taintDisrupted, Effect: corev1.TaintEffectNoSchedule}
+	disrupted := corev1.Taint{Key: labels.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}
 	for i := range p.Spec.Tolerations {
 		if tolerates(p.Spec.Tolerations[i], disrupted) {
 			out.ToleratesDisrupted = true

@@ -92,15 +92,15 @@ func SetPool(o *unstructured.Unstructured, s cluster.PoolStatus, now time.Time) 
 		}
 	}
 	invalid := s.NotReady.Code == model.CodeNodePoolInvalid
-	why := condition{kind: "ValidationSucceeded", holds: !invalid}
+	why := condition{kind: karpenterv1.ConditionValidationSucceeded, holds: !invalid}
 	if invalid {
 		why.reason, why.message = karpenterv1.ReasonNodePoolValidationFailed, s.NotReady.Message
 	}
 	setCondition(o, now, why)
 	if invalid { // its class was not looked for
-		dropCondition(o, "NodeClassReady")
+		dropCondition(o, karpenterv1.ConditionNodeClassReady)
 	} else {
-		setCondition(o, now, condition{kind: "NodeClassReady", holds: s.NotReady.OK(), reason: reasonWord(s.NotReady), message: s.NotReady.Message})
+		setCondition(o, now, condition{kind: karpenterv1.ConditionNodeClassReady, holds: s.NotReady.OK(), reason: reasonWord(s.NotReady), message: s.NotReady.Message})
 	}
 	setRegistration(o, s.Registration, now)
 	setReady(o, s.NotReady, now)
@@ -133,7 +133,7 @@ func setReady(o *unstructured.Unstructured, why model.Reason, now time.Time) {
 }
 
 func ready(why model.Reason) condition {
-	return condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: sentence(why)}
+	return condition{kind: karpenterv1.ConditionReady, holds: why == model.Reason{}, reason: reasonWord(why), message: sentence(why)}
 }
 
 // statusOf is the object's status, made where there is none.
