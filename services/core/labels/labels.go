@@ -113,18 +113,9 @@ const (
 	TerminationTimestamp = Karpenter + "/nodeclaim-termination-timestamp"
 	// MinValuesRelaxed is "true" when a claim was made although a minValues could not be kept.
 	MinValuesRelaxed = Karpenter + "/nodeclaim-min-values-relaxed"
-	// RequestedDRADrivers are the drivers of dynamic resource allocation that must publish before the node counts as
-	// initialized, separated by commas.
-	RequestedDRADrivers = Karpenter + "/requested-dra-drivers"
 	// PriceOverlay is the price overlay that influenced a claim, CapacityOverlay the capacity overlay.
 	PriceOverlay    = Karpenter + "/price-overlay-applied"
 	CapacityOverlay = Karpenter + "/capacity-overlay-applied"
-	// BufferFakePod marks a virtual pod of a capacity buffer; BufferName and BufferNamespace are the buffer's.
-	BufferFakePod   = Karpenter + "/capacity-buffer-fake-pod"
-	BufferName      = Karpenter + "/capacity-buffer-name"
-	BufferNamespace = Karpenter + "/capacity-buffer-namespace"
-	// ProviderCompatibility is a migration aid on objects that came from another provider's form.
-	ProviderCompatibility = "compatibility.karpenter.sh/provider"
 	// PodDeletionCost is Kubernetes' own hint of how costly a pod's deletion is.
 	PodDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
 	// PodDeletionCostByKerf has the same value where Kerf has written PodDeletionCost.

@@ -30,18 +30,12 @@ const (
 	ConditionDisruptionReason = "DisruptionReason"
 	// All pods that can be drained are gone.
 	ConditionDrained = "Drained"
-	// All volumes are detached.
-	ConditionVolumesDetached = "VolumesDetached"
 	// The instance is being ended.
 	ConditionInstanceTerminating = "InstanceTerminating"
-	// The node's shape is what the claim said.
-	ConditionConsistentStateFound = "ConsistentStateFound"
 )
 
 // Reasons of a pool's ConditionNodeClassReady and ConditionValidationSucceeded.
 const (
-	ReasonNodePoolValidationFailed  = "NodePoolValidationFailed"
-	ReasonNodeClassNotFound         = "NodeClassNotFound"
-	ReasonNodeClassTerminating      = "NodeClassTerminating"
-	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
+	ReasonNodePoolValidationFailed = "NodePoolValidationFailed"
+	ReasonNodeClassNotFound        = "NodeClassNotFound"
 )
