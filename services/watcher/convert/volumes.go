@@ -162,10 +162,13 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 		if bad != "" {
 			return reach{}, path + "." + bad
 		}
-		if len(reqs) == 0 {
-			return reach{driver: out.driver}, "" // one alternative is everywhere, so that all of them are
+		if len(reqs) > 0 { // to Kubernetes an empty term matches nothing
+			out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
 		}
-		out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
+	}
+	if len(out.terms) == 0 {
+		return reach{}, fmt.Sprintf("persistent volume %s: spec.nodeAffinity.required.nodeSelectorTerms: no term can match a node; "+
+			"a term needs at least one expression", pv.Name)
 	}
 	return out, ""
 }
@@ -236,11 +239,13 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 		for _, e := range t.MatchLabelExpressions {
 			reqs = append(reqs, reader.In(labels.Normal(e.Key), e.Values...))
 		}
-		if len(reqs) == 0 {
-			return reach{driver: driver}, ""
+		if len(reqs) > 0 { // an empty term matches nothing
+			reader.SortRequirements(reqs)
+			out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
 		}
-		reader.SortRequirements(reqs)
-		out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
+	}
+	if len(out.terms) == 0 && len(sc.AllowedTopologies) > 0 {
+		return reach{}, fmt.Sprintf("storage class %s: allowedTopologies: no term can match a node; a term needs at least one expression", sc.Name)
 	}
 	return out, ""
 }

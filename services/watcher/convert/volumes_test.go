@@ -85,6 +85,15 @@ func TestVolumes(t *testing.T) {
 			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone(zone, "b"), inZone(zone, "c"))},
 			volumes: topology("b", "c"), attachments: attached,
 		},
+		"a volume with an alternative that asks for nothing": {
+			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone(zone, "b"), corev1.NodeSelectorTerm{})},
+			volumes: topology("b"), attachments: attached,
+		},
+		"a volume that no node reaches": {
+			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, corev1.NodeSelectorTerm{})},
+			unsupported: "spec.volumes[0]: persistent volume v: spec.nodeAffinity.required.nodeSelectorTerms: no term can match a node; " +
+				"a term needs at least one expression",
+		},
 		"a volume of the old plugin": {
 			refs: []runtime.Object{claim("data", boundTo("v")), func() *corev1.PersistentVolume {
 				v := volume("v", corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}})
@@ -116,6 +125,14 @@ func TestVolumes(t *testing.T) {
 		"a volume to be made where the pod runs": {
 			refs:    []runtime.Object{claim("data", ofClass("gp3")), storageClass("gp3", "ebs.csi.aws.com", late, "a", "b")},
 			volumes: topology("a", "b"), attachments: attached,
+		},
+		"a volume to be made where the class allows nothing": {
+			refs: []runtime.Object{claim("data", ofClass("gp3")), func() *storagev1.StorageClass {
+				sc := storageClass("gp3", "ebs.csi.aws.com", late)
+				sc.AllowedTopologies = []corev1.TopologySelectorTerm{{}}
+				return sc
+			}()},
+			unsupported: "spec.volumes[0]: storage class gp3: allowedTopologies: no term can match a node; a term needs at least one expression",
 		},
 		"a volume to be made anywhere, of the default class": {
 			refs: []runtime.Object{claim("data"), func() *storagev1.StorageClass {
