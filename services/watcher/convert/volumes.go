@@ -151,9 +151,11 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 // bound reads a volume's own word on where it can be reached. Of one on the disk of a node that is the node's name: whether the node
 // is still there is for the planner to say; see rules.Disks.
 func bound(pv *corev1.PersistentVolume) (reach, string) {
-	out := reach{driver: DriverOf(pv)}
+	out, labelled := reach{driver: DriverOf(pv)}, labelledZones(pv.Labels)
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
-		out.terms = labelledZones(pv.Labels)
+		if len(labelled) > 0 {
+			out.terms = []model.NodeAffinityTerm{{Requirements: labelled}}
+		}
 		return out, ""
 	}
 	for i, t := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
@@ -163,6 +165,9 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 			return reach{}, path + "." + bad
 		}
 		if len(reqs) > 0 { // to Kubernetes an empty term matches nothing
+			reqs = append(reqs, labelled...)
+			reader.SortRequirements(reqs)
+			reqs = slices.CompactFunc(reqs, func(a, b model.Requirement) bool { return a.Compare(b) == 0 }) // most volumes say both alike
 			out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
 		}
 	}
@@ -173,8 +178,8 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 	return out, ""
 }
 
-// labelledZones reads the zone and region labels of volumes that are older than volume node affinity.
-func labelledZones(own map[string]string) []model.NodeAffinityTerm {
+// labelledZones reads the zone and region labels of volumes that are older than volume node affinity. The scheduler goes by both.
+func labelledZones(own map[string]string) []model.Requirement {
 	zones := map[string][]string{}
 	for key, v := range own {
 		stable := labels.Normal(key)
@@ -182,15 +187,12 @@ func labelledZones(own map[string]string) []model.NodeAffinityTerm {
 			zones[stable] = append(zones[stable], strings.Split(v, zoneSeparator)...)
 		}
 	}
-	if len(zones) == 0 {
-		return nil
-	}
 	var reqs []model.Requirement
 	for key, values := range zones {
 		reqs = append(reqs, reader.In(key, values...))
 	}
 	reader.SortRequirements(reqs)
-	return []model.NodeAffinityTerm{{Requirements: reqs}}
+	return reqs
 }
 
 // DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin

@@ -102,6 +102,20 @@ func TestVolumes(t *testing.T) {
 			}()},
 			volumes: topology("a"), attachments: attached,
 		},
+		"a volume whose label says less than its node affinity": {
+			refs: []runtime.Object{claim("data", boundTo("v")), func() *corev1.PersistentVolume {
+				v := volume("v", ebs, inZone(zone, "b"), corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					expr(zone, corev1.NodeSelectorOpIn, "b", "c"),
+				}})
+				v.Labels = map[string]string{"topology.kubernetes.io/zone": "b"}
+				return v
+			}()},
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{req(zone, opIn, "b")}},
+				{Requirements: []*clusterpb.Requirement{req(zone, opIn, "b"), req(zone, opIn, "b", "c")}},
+			}}},
+			attachments: attached,
+		},
 		"a local volume is on its host": {
 			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{}},
 				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
