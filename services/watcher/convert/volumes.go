@@ -139,13 +139,10 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 		return reach{}, fmt.Sprintf("persistent volume claim %s is still being bound to volume %s", name, pvc.Spec.VolumeName)
 	}
 	pv := b.refs.PersistentVolume(pvc.Spec.VolumeName)
-	switch {
-	case pv == nil:
+	if pv == nil {
 		return reach{}, fmt.Sprintf("persistent volume %s of claim %s is not there", pvc.Spec.VolumeName, name)
-	case pv.DeletionTimestamp != nil:
-		return reach{}, fmt.Sprintf("persistent volume %s of claim %s is being deleted", pv.Name, name)
 	}
-	return bound(pv)
+	return bound(pv) // also where it is being deleted: it stays as long as its claim does, and pods run with it
 }
 
 // bound reads a volume's own word on where it can be reached. Of one on the disk of a node that is the node's name: whether the node

@@ -81,6 +81,14 @@ func TestVolumes(t *testing.T) {
 			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone("topology.ebs.csi.aws.com/zone", "b"))},
 			volumes: topology("b"), attachments: attached,
 		},
+		"a volume that goes once its claim does": {
+			refs: []runtime.Object{claim("data", boundTo("v")), func() *corev1.PersistentVolume {
+				v := volume("v", ebs, inZone(zone, "b"))
+				v.DeletionTimestamp = new(metav1.NewTime(start()))
+				return v
+			}()},
+			volumes: topology("b"), attachments: attached,
+		},
 		"a volume with alternatives": {
 			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone(zone, "b"), inZone(zone, "c"))},
 			volumes: topology("b", "c"), attachments: attached,
