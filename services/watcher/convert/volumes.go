@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -130,6 +131,8 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 		return b.unbound(name, *spec, "")
 	case pvc.DeletionTimestamp != nil:
 		return reach{}, fmt.Sprintf("persistent volume claim %s is being deleted", name)
+	case spec != nil && b.pod.UID != "" && !metav1.IsControlledBy(pvc, b.pod): // without a uid it is a pod of a file, or of a template
+		return reach{}, fmt.Sprintf("persistent volume claim %s is there, but was not made for the pod", name)
 	case pvc.Status.Phase == corev1.ClaimLost:
 		return reach{}, fmt.Sprintf("persistent volume claim %s has lost its volume", name)
 	case pvc.Spec.VolumeName == "":

@@ -225,20 +225,33 @@ func TestEphemeralVolumeStandsForItsClaim(t *testing.T) {
 	sc := storageClass("gp3", "ebs.csi.aws.com", storagev1.VolumeBindingWaitForFirstConsumer, "a")
 	ebs := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}}
 	inB := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(zone, corev1.NodeSelectorOpIn, "b")}}
+	made := func(c *corev1.PersistentVolumeClaim) {
+		c.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: p.Name, UID: p.UID, Controller: new(true)}}
+	}
 	for name, tc := range map[string]struct {
-		refs []runtime.Object
-		zone string
+		refs              []runtime.Object
+		zone, unsupported string
 	}{
-		"before the claim is made": {[]runtime.Object{sc}, "a"},
-		"once the claim is bound":  {[]runtime.Object{sc, claim("web-0-scratch", boundTo("v")), volume("v", ebs, inB)}, "b"},
+		"before the claim is made": {refs: []runtime.Object{sc}, zone: "a"},
+		"once the claim is bound":  {refs: []runtime.Object{sc, claim("web-0-scratch", made, boundTo("v")), volume("v", ebs, inB)}, zone: "b"},
+		"a claim that someone else has made": {
+			refs:        []runtime.Object{sc, claim("web-0-scratch", boundTo("v")), volume("v", ebs, inB)},
+			unsupported: "spec.volumes[0]: persistent volume claim web-0-scratch is there, but was not made for the pod",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := convertPod(t, p, tc.refs...)
-			want := []*clusterpb.VolumeTopology{{Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
-				{Requirements: []*clusterpb.Requirement{req(zone, opIn, tc.zone)}},
-			}}}
+			var want []*clusterpb.VolumeTopology
+			if tc.zone != "" {
+				want = []*clusterpb.VolumeTopology{{Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
+					{Requirements: []*clusterpb.Requirement{req(zone, opIn, tc.zone)}},
+				}}}
+			}
 			if diff := cmp.Diff(want, got.GetVolumes(), protocmp.Transform()); diff != "" {
 				t.Errorf("volumes (-want +got):\n%s", diff)
+			}
+			if got.GetUnsupported() != tc.unsupported {
+				t.Errorf("unsupported %q, want %q", got.GetUnsupported(), tc.unsupported)
 			}
 		})
 	}
