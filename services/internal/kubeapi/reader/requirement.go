@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -35,7 +37,7 @@ const keyNodeName = "field:metadata.name"
 func NodeTerm(t corev1.NodeSelectorTerm) (out []model.Requirement, unsupported string) {
 	for i, e := range t.MatchExpressions {
 		r, problem := requirement(labels.Normal(e.Key), string(e.Operator), e.Values, model.Lt)
-		if problem != "" {
+		if problem = cmp.Or(problem, noLabel(r)); problem != "" {
 			return nil, fmt.Sprintf("matchExpressions[%d].%s", i, problem)
 		}
 		out = append(out, r)
@@ -68,7 +70,7 @@ func Selector(s *metav1.LabelSelector) (out *model.Selector, unsupported string)
 	}
 	for i, e := range s.MatchExpressions {
 		r, problem := requirement(e.Key, string(e.Operator), e.Values, model.DoesNotExist)
-		if problem != "" {
+		if problem = cmp.Or(problem, noLabel(r)); problem != "" {
 			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].%s", i, problem)
 		}
 		out.Requirements = append(out.Requirements, r)
@@ -131,6 +133,16 @@ func requirement(key, operator string, values []string, last model.Operator) (ou
 		return out, "key: is missing"
 	}
 	return out, ""
+}
+
+// noLabel says which value no label can have. The scheduler can't read such a requirement, whatever its operator.
+func noLabel(r model.Requirement) (problem string) {
+	for _, v := range r.Values {
+		if len(validation.IsValidLabelValue(v)) > 0 {
+			return fmt.Sprintf("values: %q is no value of a label", v)
+		}
+	}
+	return ""
 }
 
 func isInteger(s string) bool {

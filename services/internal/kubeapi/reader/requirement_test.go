@@ -25,6 +25,8 @@ func TestRequirementsOfPoolsPodsAndSelectors(t *testing.T) {
 		"Gt":            {operator: "Gt", values: []string{"4"}, selector: `operator: "Gt" is not known`},
 		"Gt two values": {"Gt", []string{"4", "4"}, "values: want one whole number", "values: want one whole number", `operator: "Gt" is not known`},
 		"Gte":           {operator: "Gte", values: []string{"4"}, term: `operator: "Gte" is not known`, selector: `operator: "Gte" is not known`},
+		"no label's":    {"NotIn", []string{"a", "${ZONE}"}, "", `values: "${ZONE}" is no value of a label`, `values: "${ZONE}" is no value of a label`},
+		"Lt below zero": {"Lt", []string{"-4"}, "", `values: "-4" is no value of a label`, `operator: "Lt" is not known`},
 		"no operator":   {"", nil, `operator: "" is not known`, `operator: "" is not known`, `operator: "" is not known`},
 	} {
 		t.Run(name, func(t *testing.T) {
