@@ -85,7 +85,7 @@ type HostPort struct {
 	// Protocol is "TCP", "UDP" or "SCTP".
 	Protocol string
 	Port     int32
-	// IP "", "0.0.0.0" and "::" take the port on every address.
+	// IP "" and "0.0.0.0" take the port on every address. To the scheduler "::" is one address of many.
 	IP string
 }
 

@@ -168,7 +168,7 @@ func same(p, q model.HostPort) bool {
 	return p.Port == q.Port && p.Protocol == q.Protocol && (p.IP == q.IP || everywhere(p.IP) || everywhere(q.IP))
 }
 
-func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" }
 
 // VolumeLimits says whether the CSI drivers of a host can attach the volumes of one more pod.
 func VolumeLimits(v *view.View, c *view.Class, host int) model.Reason {

@@ -137,7 +137,7 @@ func (c *Check) ports(p *Place, arriving []*model.Pod) {
 }
 
 func collide(a, b model.HostPort) bool {
-	everywhere := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+	everywhere := func(ip string) bool { return ip == "" || ip == "0.0.0.0" }
 	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
 }
 
