@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,6 +109,9 @@ func (c *Certificates) add(m *material) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.ContainsFunc(c.shown, func(o *material) bool { return o.certFile == m.certFile && o.keyFile == m.keyFile }) {
+		return // another connection shows it: there may be one for each attempt to find a leader
+	}
 	c.shown = append(c.shown, m)
 }
 

@@ -223,6 +223,14 @@ func TestOfTheCertificatesThatAreShownTheFirstToEndCounts(t *testing.T) {
 	if left := srv.Certificates.Left(); left >= 0.1 {
 		t.Errorf("%g is left of what the process shows, though its client's certificate runs out", left)
 	}
+	for range 500 { // one for each attempt to find a leader: none is kept
+		if _, err := clientTLS(dir, "client").TLS.ForeignCredentials(nil, &srv.Certificates); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := testing.AllocsPerRun(1, func() { srv.Certificates.Left() }); n > 5000 {
+		t.Errorf("one look at the certificates takes %g allocations", n)
+	}
 	ca.issue(t, dir, "client", names{uri: watcherID})
 	if left := srv.Certificates.Left(); left < 0.1 || left == 1 {
 		t.Errorf("%g is left after the client's certificate was renewed", left)
