@@ -217,6 +217,9 @@ func drainEvents(c model.Claim, s Seen, now time.Time) (events []Event, wake tim
 			continue
 		}
 		e := Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted, Deadline: noticeDeadline(*n, now)}
+		if n.InstanceState == "stopped" && s.Node != nil && s.Node.Ready { // the kubelet is not silent yet, or somebody has started it again
+			e.Deadline = time.Time{}
+		}
 		if c.State < model.ClaimDraining || !e.Deadline.IsZero() {
 			events = append(events, e)
 		}

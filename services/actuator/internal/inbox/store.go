@@ -56,6 +56,9 @@ func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote
 			}
 		}
 		for _, id := range m.Withdrawn {
+			if old := b.cfg.Registry.Notices[id]; old != nil && m.Time.Before(old.EventTime) {
+				continue // said before what is stored
+			}
 			delete(news, id)
 			over[id] = true
 		}

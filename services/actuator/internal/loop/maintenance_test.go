@@ -141,6 +141,34 @@ func TestOfWhatAWSSaysTheLastCounts(t *testing.T) {
 	}
 }
 
+// TestWhatIsCalledOffIsWhatWasSaidBefore has an old message come after a newer one was stored, alone and beside the newer one's copy.
+func TestWhatIsCalledOffIsWhatWasSaidBefore(t *testing.T) {
+	for name, again := range map[string]bool{"alone": false, "beside a copy of the newer one": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.scheduled(reboot, 24*time.Hour)
+				at, instance := time.Now().Add(time.Minute), r.claim("c1").InstanceID
+				newer := maintenance(at.Add(2*time.Second), instance, reboot, "upcoming", at.Add(3*time.Hour))
+				time.Sleep(2 * time.Minute)
+				r.ec2.Send(newer)
+				time.Sleep(time.Minute)
+				r.ec2.Hold(true)
+				r.ec2.Send(maintenance(at.Add(time.Second), instance, reboot, "closed", at.Add(time.Hour)))
+				if again {
+					r.ec2.Send(newer)
+				}
+				r.ec2.Hold(false)
+				r.drained()
+				time.Sleep(time.Minute)
+				if len(r.notices()) == 0 {
+					t.Error("what was said last is lost")
+				}
+			})
+		})
+	}
+}
+
 // TestMaintenanceForcesNothing drains as budgets allow where an instance goes on after the maintenance, and where it has begun
 // already.
 func TestMaintenanceForcesNothing(t *testing.T) {

@@ -422,6 +422,23 @@ func TestAnInstanceThatHasStoppedIsGivenUp(t *testing.T) {
 	})
 }
 
+// TestAnInstanceThatIsStartedAgainKeepsItsPods hears that an instance has stopped when it runs again already.
+func TestAnInstanceThatIsStartedAgainKeepsItsPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		stays := pod("web")
+		stays.DoNotDisrupt = true
+		r.kube.run("c1", stays)
+		r.ec2.Send(stateChange("e-1", r.claim("c1").InstanceID, "stopped", time.Now()))
+		time.Sleep(3 * time.Minute)
+		if got := r.kube.evictions(); len(got) > 0 || r.claim("c1").State == model.ClaimGone {
+			t.Errorf("evicted %v from a node that is ready; its claim is %s", got, r.claim("c1").State)
+		}
+	})
+}
+
 // TestTheEndThatKerfBringsAboutIsNoNotice sends what EC2 says of each instance that ends.
 func TestTheEndThatKerfBringsAboutIsNoNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
