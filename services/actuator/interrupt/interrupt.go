@@ -100,7 +100,7 @@ func read(e envelope) (Message, error) {
 // isID says that notices can be stored by the text.
 func isID(s string) bool { return len(s) <= maxID && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// isTime says the same of a time, and of what is reckoned from it: a store that holds what is no time is read by nobody any more.
+// isTime says the same of a time, and of what is reckoned from it: a store that holds another can't be loaded.
 func isTime(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 9000 }
 
 func isInstance(id string) bool { return strings.HasPrefix(id, "i-") && isID(id) }

@@ -67,11 +67,12 @@ func ParseKubelet(raw *runtime.RawExtension, path *field.Path) (Kubelet, field.E
 	}
 	var errs field.ErrorList
 	targets := k.targets()
+	names := KubeletNames()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		target, known := targets[name]
 		if !known {
-			if i := slices.IndexFunc(KubeletNames(), func(n string) bool { return n != name && strings.EqualFold(n, name) }); i >= 0 {
-				errs = append(errs, field.Invalid(path.Child(name), short(fields[name]), "kubelets pass over it: write "+KubeletNames()[i]))
+			if i := slices.IndexFunc(names, func(n string) bool { return n != name && strings.EqualFold(n, name) }); i >= 0 {
+				errs = append(errs, field.Invalid(path.Child(name), short(fields[name]), "kubelets pass over it: write "+names[i]))
 			}
 			if k.Extra == nil {
 				k.Extra = map[string]json.RawMessage{}

@@ -202,7 +202,7 @@ func (o *options) rows() ([]bench.Row, error) {
 	}
 	prove := o.prove
 	if o.inProcess || o.mode == bench.Disrupt || prove <= o.work {
-		prove = 0 // whoever started this process looks further, or there is nothing further to look at
+		prove = 0 // the process that started this one looks further, or the plan has gone that far already
 	}
 	suite, err := list(o.files)
 	for i := range suite {
