@@ -140,15 +140,12 @@ type Instance struct {
 	Claim        model.ClaimID // from the tag kerf.dev/claim; "" when the tag is missing
 	Launch       string        // from the tag kerf.dev/launch: the token of the launch that made it
 	Name         string        // from the tag Name
-	NodePool     model.PoolName
-	Class        model.NodeClassName
 	InstanceType model.TypeName
 	Zone         string
 	CapacityType model.CapacityType
 	// ReservationID is the capacity reservation that it is in; "" for none.
 	ReservationID string
 	ImageID       string
-	PrivateDNS    string
 	LaunchTime    time.Time
 	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
 	SubnetID       string
@@ -427,11 +424,8 @@ func (r Reservation) Drain() (from, until time.Time) {
 	return until.Add(-blockDrain), until
 }
 
-// PlacementGroup is a placement group; the zero value for none. Partitions is 0 where it has none.
-type PlacementGroup struct {
-	ID, Name, Strategy string
-	Partitions         int32
-}
+// PlacementGroup is a placement group; the zero value for none. Strategy is in EC2's words.
+type PlacementGroup struct{ ID, Strategy string }
 
 // Image is a machine image and the instance types that it boots on.
 type Image struct {

@@ -251,10 +251,9 @@ func (f *Fake) start(r cloud.Request, o model.RankedOffering) cloud.Instance {
 	f.next++
 	id := fmt.Sprintf("i-%017d", f.next)
 	i := cloud.Instance{
-		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, NodePool: r.NodePool,
-		Class: r.Class.Name, InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType,
-		ImageID: r.Class.Images[0].ID, PrivateDNS: fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", f.next/250, f.next%250),
-		LaunchTime: f.now(), SubnetID: subnetIn(r.Class, o.Zone), Launch: r.Token, ReservationID: o.ReservationID,
+		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, InstanceType: o.InstanceType, Zone: o.Zone,
+		CapacityType: o.CapacityType, ImageID: r.Class.Images[0].ID, LaunchTime: f.now(),
+		SubnetID: subnetIn(r.Class, o.Zone), Launch: r.Token, ReservationID: o.ReservationID,
 	}
 	if r.Asked() == 1 {
 		i.Claim, i.Name = r.Claim, string(r.Claim)
@@ -335,7 +334,7 @@ func (f *Fake) Instances(_ context.Context, some ...cloud.Some) ([]cloud.Instanc
 func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error) {
 	c := cloud.Class{
 		Name: s.Name, InstanceProfile: "fake-" + string(s.Name),
-		PlacementGroup: cloud.PlacementGroup{ID: s.PlacementGroup.ID, Name: s.PlacementGroup.Name},
+		PlacementGroup: cloud.PlacementGroup{ID: s.PlacementGroup.ID},
 	}
 	for _, t := range s.SubnetTerms {
 		for _, tag := range t.Tags {

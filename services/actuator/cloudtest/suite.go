@@ -148,7 +148,7 @@ func testLaunch(t *testing.T, w World) {
 	}
 	got := all[0]
 	if got.ID != i.ID || got.Claim != r.Claim || got.InstanceType != "m5.large" || got.Zone != o.Zone ||
-		got.CapacityType != model.OnDemand || got.State != cloud.Running || got.NodePool != "default" {
+		got.CapacityType != model.OnDemand || got.State != cloud.Running {
 		t.Errorf("instance %+v is not what was launched", got)
 	}
 	for claim, want := range map[model.ClaimID]int{r.Claim: 1, "another": 0} {
@@ -204,7 +204,7 @@ func testTogether(t *testing.T, w World) {
 		t.Fatalf("%d instances of the launch, %v; want ten", len(made), err)
 	}
 	for k, i := range made {
-		if i.ID != first[k].ID || i.Launch != r.Token || i.Claim != "" || i.NodePool != r.NodePool {
+		if i.ID != first[k].ID || i.Launch != r.Token || i.Claim != "" {
 			t.Errorf("instance %+v, want %s of the launch, and of no claim yet", i, first[k].ID)
 		}
 	}

@@ -85,7 +85,6 @@ func instance(i *types.Instance) cloud.Instance {
 		ID:           aws.ToString(i.InstanceId),
 		InstanceType: model.TypeName(i.InstanceType),
 		ImageID:      aws.ToString(i.ImageId),
-		PrivateDNS:   aws.ToString(i.PrivateDnsName),
 		LaunchTime:   aws.ToTime(i.LaunchTime),
 		CapacityType: model.OnDemand,
 		SubnetID:     aws.ToString(i.SubnetId),
@@ -120,10 +119,6 @@ func instance(i *types.Instance) cloud.Instance {
 			out.Launch = aws.ToString(t.Value)
 		case "Name":
 			out.Name = aws.ToString(t.Value)
-		case labels.NodePool:
-			out.NodePool = model.PoolName(aws.ToString(t.Value))
-		case labels.NodeClass:
-			out.Class = model.NodeClassName(aws.ToString(t.Value))
 		}
 	}
 	return out

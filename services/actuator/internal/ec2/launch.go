@@ -141,8 +141,7 @@ func (l launch) launched(out *sdk.CreateFleetOutput, groups []templateGroup) ([]
 // instance is what the instances of one offering have in common.
 func (l launch) instance(f types.CreateFleetInstance, groups []templateGroup) cloud.Instance {
 	i := cloud.Instance{
-		State: cloud.Pending, Launch: l.Token, NodePool: l.NodePool, Class: l.Class.Name,
-		InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
+		State: cloud.Pending, Launch: l.Token, InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
 	}
 	if l.Asked() == 1 {
 		i.Claim = l.Claim

@@ -128,12 +128,12 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 	if i.Claim != "" {
 		k.launches[i.Claim][i.ID] = true
 	}
-	at := slices.IndexFunc(s.Nodes, func(n *cluster.Node) bool { return string(n.Name) == i.PrivateDNS })
+	at := slices.IndexFunc(s.Nodes, func(n *cluster.Node) bool { return string(n.Name) == i.ID })
 	switch {
 	case at < 0 && i.State == cloud.Running && !k.stuck && !time.Now().Before(k.late[i.Claim]):
 		r := k.tokens[i.Launch]
 		n := &cluster.Node{
-			Name: model.NodeName(i.PrivateDNS), ProviderID: i.ProviderID, Labels: map[string]string{labels.Zone: i.Zone}, CreateTime: time.Now(),
+			Name: model.NodeName(i.ID), ProviderID: i.ProviderID, Labels: map[string]string{labels.Zone: i.Zone}, CreateTime: time.Now(),
 			Annotations: map[string]string{},
 			Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
 			Capacity:    model.Amounts{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}},

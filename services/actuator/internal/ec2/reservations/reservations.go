@@ -113,9 +113,7 @@ func (f Finder) PlacementGroup(ctx context.Context, t cloud.PlacementGroupTerm) 
 		if t.ID != "" && aws.ToString(g.GroupId) != t.ID {
 			continue
 		}
-		return cloud.PlacementGroup{
-			ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Strategy: string(g.Strategy), Partitions: aws.ToInt32(g.PartitionCount),
-		}, true, nil
+		return cloud.PlacementGroup{ID: aws.ToString(g.GroupId), Strategy: string(g.Strategy)}, true, nil
 	}
 	return cloud.PlacementGroup{}, false, nil
 }

@@ -162,7 +162,7 @@ func TestOptionsThatAreNotAskedForAreLeftOut(t *testing.T) {
 	}
 	got = data(t, func(l *Launch) {
 		l.Spec.NestedVirtualization, l.Spec.DetailedMonitoring = "enabled", true
-		l.Class.PlacementGroup = cloud.PlacementGroup{ID: "pg-1", Name: "near"}
+		l.Class.PlacementGroup = cloud.PlacementGroup{ID: "pg-1"}
 	})
 	if got.CpuOptions.NestedVirtualization != "enabled" || aws.ToString(got.Placement.GroupId) != "pg-1" || !aws.ToBool(got.Monitoring.Enabled) {
 		t.Errorf("%+v", got)
