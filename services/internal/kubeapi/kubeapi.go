@@ -141,39 +141,6 @@ func FromUnstructured(u *unstructured.Unstructured) (runtime.Object, error) {
 	return obj, nil
 }
 
-// ToUnstructured is the way back, for a dynamic client to write.
-func ToUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
-	var kind string
-	u := &unstructured.Unstructured{}
-	switch obj.(type) {
-	case *karpenterv1.NodePool:
-		kind = karpenterv1.KindNodePool
-		u.SetGroupVersionKind(karpenterv1.NodePoolGVK())
-	case *karpenterv1.NodeClaim:
-		kind = karpenterv1.KindNodeClaim
-		u.SetGroupVersionKind(karpenterv1.NodeClaimGVK())
-	case *awsv1.EC2NodeClass:
-		kind = awsv1.KindEC2NodeClass
-		u.SetGroupVersionKind(awsv1.EC2NodeClassGVK())
-	case *karpenterv1alpha1.NodeOverlay:
-		kind = karpenterv1alpha1.KindNodeOverlay
-		u.SetGroupVersionKind(karpenterv1alpha1.NodeOverlayGVK())
-	case *autoscalingv1beta1.CapacityBuffer:
-		kind = autoscalingv1beta1.KindCapacityBuffer
-		u.SetGroupVersionKind(autoscalingv1beta1.CapacityBufferGVK())
-	default:
-		return nil, fmt.Errorf("%T: not a kind of Kerf's API", obj)
-	}
-	gvk := u.GroupVersionKind()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
-	}
-	u.Object = content
-	u.SetGroupVersionKind(gvk)
-	return u, nil
-}
-
 // Transform is FromUnstructured in the shape of client-go's cache.TransformFunc, so
 // that a dynamic informer's store, listers and handlers hold Go types:
 //

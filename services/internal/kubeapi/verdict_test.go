@@ -304,11 +304,11 @@ func TestSchemaAndSetDefaultsFillInTheSame(t *testing.T) {
 				t.Fatal(errs)
 			}
 			kubeapi.SetDefaults(typed)
-			byUs, err := kubeapi.ToUnstructured(typed)
+			byUs, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(bySchema, byUs.Object); diff != "" {
+			if diff := cmp.Diff(bySchema, byUs); diff != "" {
 				t.Errorf("defaults (-schema +SetDefaults):\n%s", diff)
 			}
 		})
@@ -322,11 +322,11 @@ func TestTransformMakesTypesAndLeavesTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := kubeapi.ToUnstructured(got.(runtime.Object))
+	back, err := runtime.DefaultUnstructuredConverter.ToUnstructured(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(object(t, basePool, `weight: 7`), back.Object); diff != "" {
+	if diff := cmp.Diff(object(t, basePool, `weight: 7`), back); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}
 	again, err := kubeapi.Transform(got)

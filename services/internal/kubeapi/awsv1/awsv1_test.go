@@ -167,7 +167,7 @@ func TestHashFollowsWhatNodesDriftFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Claims in the field carry this value: it may change with HashVersion only.
+	// Claims in the field carry this value: it may change with the version of the hash only.
 	if want := "f765ec8360df5c14"; base != want {
 		t.Errorf("hash %s, want %s", base, want)
 	}

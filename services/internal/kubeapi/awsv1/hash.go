@@ -8,20 +8,17 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/canonical"
 )
 
-// HashVersion goes with every hash of HashEC2NodeClass. Hashes of other versions,
-// also those that another controller left, are not comparable: claims that carry
-// one are given the new hash instead of being called drifted. Raise it whenever
-// the same class would get another hash, and let hashes begin with it and "-"
-// from then on: so a hash tells its version, and one without is of the first.
-const HashVersion = "kerf1"
-
 // HashEC2NodeClass is the hash of the part of a class that its nodes can drift
-// from; see AnnotationNodeClassHash. What the class selects (subnets, groups,
+// from; see labels.NodeClassHash. What the class selects (subnets, groups,
 // images, reservations) is left out, because it is compared with what each
 // instance has; so is ipPrefixCount. The family counts as it is resolved, the
 // kubelet's configuration as its text without white space and order of keys.
 // Defaults and other ways to write the same don't change the hash. c is not
 // changed.
+//
+// A change by which the same object gets another hash must let hashes begin with
+// "kerf2-", and so on: rules.SameVersion then compares them with no older one, and
+// no node drifts by an upgrade.
 func HashEC2NodeClass(c *EC2NodeClass) (string, error) {
 	c = c.DeepCopy()
 	c.SetDefaults()

@@ -103,13 +103,3 @@ func ParseBudgetNodes(s string) (BudgetNodes, error) {
 	}
 	return BudgetNodes{Value: int32(n), IsPercent: percent}, nil
 }
-
-// Of is how many of n nodes the budget covers; a percentage is rounded up. A
-// negative n counts as 0.
-func (b BudgetNodes) Of(n int32) int32 {
-	if !b.IsPercent {
-		return b.Value
-	}
-	share := (int64(max(n, 0))*int64(b.Value) + 99) / 100
-	return int32(share)
-}

@@ -6,13 +6,6 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/canonical"
 )
 
-// HashVersion goes with every hash of HashNodePool. Hashes of other versions, also
-// those that another controller left, are not comparable: claims that carry one
-// are given the new hash instead of being called drifted. Raise it whenever the
-// same pool would get another hash, and let hashes begin with it and "-" from
-// then on: so a hash tells its version, and one without is of the first.
-const HashVersion = "kerf1"
-
 // hashed is what makes a pool's nodes drift when it changes: the template without
 // its requirements, which are compared with each node instead.
 type hashed struct {
@@ -26,8 +19,12 @@ type hashed struct {
 }
 
 // HashNodePool is the hash of the part of a pool's template that its nodes can
-// drift from; see AnnotationNodePoolHash. Defaults and other ways to write the
+// drift from; see labels.NodePoolHash. Defaults and other ways to write the
 // same duration or the same set of taints don't change it. p is not changed.
+//
+// A change by which the same object gets another hash must let hashes begin with
+// "kerf2-", and so on: rules.SameVersion then compares them with no older one, and
+// no node drifts by an upgrade.
 func HashNodePool(p *NodePool) (string, error) {
 	p = p.DeepCopy()
 	p.SetDefaults()

@@ -29,7 +29,6 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -156,8 +155,15 @@ func (a *apiServer) custom(gvr schema.GroupVersionResource, o runtime.Object) {
 // custom is an object as the dynamic client has it.
 func custom(t *testing.T, o runtime.Object) *unstructured.Unstructured {
 	t.Helper()
-	u, err := kubeapi.ToUnstructured(o)
-	if err != nil {
+	u, scheme := &unstructured.Unstructured{}, runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		karpenterv1.AddToScheme, karpenterv1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme, awsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := scheme.Convert(o, u, nil); err != nil {
 		t.Fatal(err)
 	}
 	return u
