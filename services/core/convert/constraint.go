@@ -33,7 +33,8 @@ func (r *reader) amounts(field string, in []*clusterpb.Amount) model.Amounts {
 	return out
 }
 
-func writeAmounts(in model.Amounts) []*clusterpb.Amount {
+// Amounts writes quantities.
+func Amounts(in model.Amounts) []*clusterpb.Amount {
 	return write(in, func(a model.Amount) *clusterpb.Amount {
 		return &clusterpb.Amount{Resource: string(a.Resource), Value: a.Value}
 	})
@@ -59,7 +60,8 @@ func (r *reader) labels(field string, in []*clusterpb.Label) model.Labels {
 	return out
 }
 
-func writeLabels(in model.Labels) []*clusterpb.Label {
+// Labels writes labels or annotations.
+func Labels(in model.Labels) []*clusterpb.Label {
 	return write(in, func(l model.Label) *clusterpb.Label { return &clusterpb.Label{Key: l.Key, Value: l.Value} })
 }
 
@@ -132,7 +134,8 @@ func (r *reader) strings(field string, in []string) []string {
 	return out
 }
 
-func writeRequirements(in []model.Requirement) []*clusterpb.Requirement {
+// Requirements writes requirements that all must hold.
+func Requirements(in []model.Requirement) []*clusterpb.Requirement {
 	return write(in, func(q model.Requirement) *clusterpb.Requirement {
 		out := &clusterpb.Requirement{Key: q.Key, Operator: clusterpb.Operator(q.Operator), Values: q.Values}
 		if q.MinValues > 0 {
@@ -156,11 +159,12 @@ func (r *reader) selector(field string, in *clusterpb.LabelSelector) *model.Sele
 	return out
 }
 
-func writeSelector(s *model.Selector) *clusterpb.LabelSelector {
+// Selector writes a selector; nil stays nil.
+func Selector(s *model.Selector) *clusterpb.LabelSelector {
 	if s == nil {
 		return nil
 	}
-	return &clusterpb.LabelSelector{Requirements: writeRequirements(s.Requirements)}
+	return &clusterpb.LabelSelector{Requirements: Requirements(s.Requirements)}
 }
 
 func (r *reader) taints(field string, in []*clusterpb.Taint) []model.Taint {
@@ -186,7 +190,8 @@ func (r *reader) taints(field string, in []*clusterpb.Taint) []model.Taint {
 	return out
 }
 
-func writeTaints(in []model.Taint) []*clusterpb.Taint {
+// Taints writes taints.
+func Taints(in []model.Taint) []*clusterpb.Taint {
 	return write(in, func(t model.Taint) *clusterpb.Taint {
 		return &clusterpb.Taint{Key: t.Key, Value: t.Value, Effect: clusterpb.TaintEffect(t.Effect)}
 	})
@@ -213,7 +218,8 @@ func (r *reader) tolerations(field string, in []*clusterpb.Toleration) []model.T
 	return out
 }
 
-func writeTolerations(in []model.Toleration) []*clusterpb.Toleration {
+// Tolerations writes tolerations.
+func Tolerations(in []model.Toleration) []*clusterpb.Toleration {
 	return write(in, func(t model.Toleration) *clusterpb.Toleration {
 		return &clusterpb.Toleration{Key: t.Key, Exists: t.Exists, Value: t.Value, Effect: clusterpb.TaintEffect(t.Effect)}
 	})

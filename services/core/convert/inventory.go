@@ -40,7 +40,7 @@ func Change(d model.Delta) []*actuatorpb.InventoryPart {
 func cut(s model.Snapshot) []*clusterpb.Snapshot {
 	p := parts{revision: s.InventoryRevision}
 	add(&p, s.NodeClasses, writeNodeClass, func(s *clusterpb.Snapshot) *[]*clusterpb.NodeClass { return &s.NodeClasses })
-	add(&p, s.Catalogs, writeCatalog, func(s *clusterpb.Snapshot) *[]*clusterpb.Catalog { return &s.Catalogs })
+	add(&p, s.Catalogs, Catalog, func(s *clusterpb.Snapshot) *[]*clusterpb.Catalog { return &s.Catalogs })
 	add(&p, s.Offerings, writeOffering, func(s *clusterpb.Snapshot) *[]*clusterpb.Offering { return &s.Offerings })
 	add(&p, s.Claims, Claim, func(s *clusterpb.Snapshot) *[]*clusterpb.Claim { return &s.Claims })
 	add(&p, s.Notices, Notice, func(s *clusterpb.Snapshot) *[]*clusterpb.Notice { return &s.Notices })

@@ -43,10 +43,10 @@ func (r *reader) conditions(in []*clusterpb.NodeCondition) []model.NodeCondition
 
 func writeNode(n model.Node) *clusterpb.Node {
 	return &clusterpb.Node{
-		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: writeLabels(unnamed(n.Labels)),
-		Taints: writeTaints(n.Taints), Allocatable: writeAmounts(n.Allocatable), Capacity: writeAmounts(n.Capacity),
+		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: Labels(unnamed(n.Labels)),
+		Taints: Taints(n.Taints), Allocatable: Amounts(n.Allocatable), Capacity: Amounts(n.Capacity),
 		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
-		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: writeAmounts(n.VolumeLimits),
+		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: Amounts(n.VolumeLimits),
 		Devices: write(n.Devices, writeDevice),
 		Conditions: write(n.Conditions, func(c model.NodeCondition) *clusterpb.NodeCondition {
 			return &clusterpb.NodeCondition{Type: c.Type, Status: c.Status, TransitionTime: stamp(c.TransitionTime)}
@@ -125,14 +125,14 @@ func (r *reader) disruptionReason(field string, v clusterpb.DisruptionReason) mo
 func Claim(c model.Claim) *clusterpb.Claim {
 	return &clusterpb.Claim{
 		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass), State: clusterpb.ClaimState(c.State),
-		Reached: clusterpb.ClaimState(c.Reached), Requirements: writeRequirements(c.Requirements),
-		Offerings: write(c.Offerings, writeRanked), Requests: writeAmounts(c.Requests), Pods: texts(c.Pods),
-		Labels: writeLabels(c.Labels), Annotations: writeLabels(c.Annotations), Taints: writeTaints(c.Taints),
-		StartupTaints: writeTaints(c.StartupTaints), PoolHash: c.PoolHash, ClassHash: c.ClassHash,
+		Reached: clusterpb.ClaimState(c.Reached), Requirements: Requirements(c.Requirements),
+		Offerings: write(c.Offerings, writeRanked), Requests: Amounts(c.Requests), Pods: texts(c.Pods),
+		Labels: Labels(c.Labels), Annotations: Labels(c.Annotations), Taints: Taints(c.Taints),
+		StartupTaints: Taints(c.StartupTaints), PoolHash: c.PoolHash, ClassHash: c.ClassHash,
 
 		InstanceType: string(c.InstanceType), Zone: c.Zone, CapacityType: clusterpb.CapacityType(c.CapacityType),
 		PriceMicroUsdPerHour: c.Price, InstanceId: c.InstanceID, ProviderId: c.ProviderID, ImageId: c.ImageID,
-		Node: string(c.Node), Capacity: writeAmounts(c.Capacity), Allocatable: writeAmounts(c.Allocatable),
+		Node: string(c.Node), Capacity: Amounts(c.Capacity), Allocatable: Amounts(c.Allocatable),
 
 		CreateTime: stamp(c.CreateTime), StateTime: stamp(c.StateTime), LaunchTime: stamp(c.LaunchTime),
 		InitializeTime: stamp(c.InitializeTime), ExpireTime: stamp(c.ExpireTime),

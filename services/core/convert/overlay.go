@@ -42,7 +42,7 @@ func (r *reader) overlay(o *clusterpb.NodeOverlay) model.NodeOverlay {
 
 func writeOverlay(o model.NodeOverlay) *clusterpb.NodeOverlay {
 	out := &clusterpb.NodeOverlay{
-		Name: o.Name, Weight: o.Weight, Requirements: writeRequirements(o.Requirements), Capacity: writeAmounts(o.Capacity),
+		Name: o.Name, Weight: o.Weight, Requirements: Requirements(o.Requirements), Capacity: Amounts(o.Capacity),
 		NotReady: writeReason(o.NotReady), Generation: o.Generation,
 	}
 	switch {

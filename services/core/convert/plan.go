@@ -39,9 +39,9 @@ func Plan(p model.Plan) *plannerpb.Plan {
 func writeNodeClaim(c model.NodeClaim) *plannerpb.NodeClaim {
 	return &plannerpb.NodeClaim{
 		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass),
-		Requirements: writeRequirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
-		Requests: writeAmounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
-		Reason: writeReason(c.Reason), Annotations: writeLabels(c.Annotations),
+		Requirements: Requirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
+		Requests: Amounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
+		Reason: writeReason(c.Reason), Annotations: Labels(c.Annotations),
 		RunnersUp: write(c.RunnersUp, func(u model.RunnerUp) *plannerpb.RunnerUp {
 			return &plannerpb.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(u.Reason)}
 		}),

@@ -136,27 +136,28 @@ func (r *reader) hostPort(field string, p *clusterpb.HostPort) model.HostPort {
 
 func writePodClass(c model.PodClass) *clusterpb.PodClass {
 	return &clusterpb.PodClass{
-		Id: string(c.ID), Namespace: c.Namespace, Labels: writeLabels(c.Labels), Requests: writeAmounts(c.Requests),
-		NodeSelector: writeLabels(c.NodeSelector), NodeAffinity: writeAffinity(c.NodeAffinity),
+		Id: string(c.ID), Namespace: c.Namespace, Labels: Labels(c.Labels), Requests: Amounts(c.Requests),
+		NodeSelector: Labels(c.NodeSelector), NodeAffinity: writeAffinity(c.NodeAffinity),
 		PreferredNodeAffinity: write(c.PreferredNodeAffinity, func(p model.PreferredNodeAffinityTerm) *clusterpb.PreferredNodeAffinityTerm {
-			return &clusterpb.PreferredNodeAffinityTerm{Weight: p.Weight, Requirements: writeRequirements(p.Requirements)}
+			return &clusterpb.PreferredNodeAffinityTerm{Weight: p.Weight, Requirements: Requirements(p.Requirements)}
 		}),
-		Tolerations:     writeTolerations(c.Tolerations),
+		Tolerations:     Tolerations(c.Tolerations),
 		TopologySpread:  write(c.TopologySpread, writeSpread),
 		PodAffinity:     write(c.PodAffinity, writePodAffinity),
 		PodAntiAffinity: write(c.PodAntiAffinity, writePodAffinity),
 		HostPorts: write(c.HostPorts, func(p model.HostPort) *clusterpb.HostPort {
 			return &clusterpb.HostPort{Protocol: p.Protocol, Port: p.Port, Ip: p.IP}
 		}),
-		Volumes:           writeVolumes(c.Volumes),
-		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
+		Volumes:           Volumes(c.Volumes),
+		VolumeAttachments: Amounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
 		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision, OwnerUid: c.OwnerUID,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
-		DefaultSelector: writeSelector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
+		DefaultSelector: Selector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
 	}
 }
 
-func writeVolumes(in []model.VolumeTopology) []*clusterpb.VolumeTopology {
+// Volumes writes from where volumes can be reached.
+func Volumes(in []model.VolumeTopology) []*clusterpb.VolumeTopology {
 	return write(in, func(v model.VolumeTopology) *clusterpb.VolumeTopology {
 		return &clusterpb.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver, Exclusive: v.Exclusive}
 	})
@@ -164,13 +165,13 @@ func writeVolumes(in []model.VolumeTopology) []*clusterpb.VolumeTopology {
 
 func writeAffinity(in []model.NodeAffinityTerm) []*clusterpb.NodeAffinityTerm {
 	return write(in, func(t model.NodeAffinityTerm) *clusterpb.NodeAffinityTerm {
-		return &clusterpb.NodeAffinityTerm{Requirements: writeRequirements(t.Requirements)}
+		return &clusterpb.NodeAffinityTerm{Requirements: Requirements(t.Requirements)}
 	})
 }
 
 func writeSpread(s model.TopologySpread) *clusterpb.TopologySpread {
 	out := &clusterpb.TopologySpread{
-		TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, Required: s.Required, Selector: writeSelector(s.Selector),
+		TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, Required: s.Required, Selector: Selector(s.Selector),
 		NodeAffinityPolicy: honor, NodeTaintsPolicy: ignore,
 	}
 	if s.IgnoreNodeAffinity {
@@ -187,8 +188,8 @@ func writeSpread(s model.TopologySpread) *clusterpb.TopologySpread {
 
 func writePodAffinity(t model.PodAffinityTerm) *clusterpb.PodAffinityTerm {
 	out := &clusterpb.PodAffinityTerm{
-		TopologyKey: t.TopologyKey, Selector: writeSelector(t.Selector), Namespaces: t.Namespaces,
-		NamespaceSelector: writeSelector(t.NamespaceSelector),
+		TopologyKey: t.TopologyKey, Selector: Selector(t.Selector), Namespaces: t.Namespaces,
+		NamespaceSelector: Selector(t.NamespaceSelector),
 	}
 	if t.Weight != 0 {
 		out.Weight = &t.Weight
@@ -266,7 +267,7 @@ func (r *reader) budget(b *clusterpb.PodDisruptionBudget) model.PodDisruptionBud
 
 func writeBudget(b model.PodDisruptionBudget) *clusterpb.PodDisruptionBudget {
 	return &clusterpb.PodDisruptionBudget{
-		Id: b.ID, Namespace: b.Namespace, Selector: writeSelector(b.Selector), DisruptionsAllowed: b.DisruptionsAllowed,
+		Id: b.ID, Namespace: b.Namespace, Selector: Selector(b.Selector), DisruptionsAllowed: b.DisruptionsAllowed,
 		AlwaysAllowUnhealthy: b.AlwaysAllowUnhealthy, NeverAllows: b.NeverAllows,
 	}
 }

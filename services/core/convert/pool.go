@@ -70,11 +70,12 @@ func (r *reader) poolBudget(field string, b *clusterpb.DisruptionBudget) model.D
 	return out
 }
 
-func writePool(p model.NodePool) *clusterpb.NodePool {
+// NodePool writes a pool.
+func NodePool(p model.NodePool) *clusterpb.NodePool {
 	return &clusterpb.NodePool{
-		Name: string(p.Name), Weight: p.Weight, NodeClass: string(p.NodeClass), Labels: writeLabels(p.Labels),
-		Annotations: writeLabels(p.Annotations), Taints: writeTaints(p.Taints), StartupTaints: writeTaints(p.StartupTaints),
-		Requirements: writeRequirements(p.Requirements), Limits: writeAmounts(p.Limits), ExpireAfter: span(p.ExpireAfter),
+		Name: string(p.Name), Weight: p.Weight, NodeClass: string(p.NodeClass), Labels: Labels(p.Labels),
+		Annotations: Labels(p.Annotations), Taints: Taints(p.Taints), StartupTaints: Taints(p.StartupTaints),
+		Requirements: Requirements(p.Requirements), Limits: Amounts(p.Limits), ExpireAfter: span(p.ExpireAfter),
 		TerminationGracePeriod: span(p.TerminationGracePeriod),
 		ConsolidationPolicy:    clusterpb.ConsolidationPolicy(p.ConsolidationPolicy),
 		ConsolidateAfter:       span(p.ConsolidateAfter), Budgets: write(p.Budgets, writePoolBudget), Replicas: p.Replicas,
@@ -128,7 +129,7 @@ func writeNodeClass(c model.NodeClass) *clusterpb.NodeClass {
 		Generation: c.Generation, Reservations: c.Reservations,
 		Images: write(c.Images, func(im model.MachineImage) *clusterpb.MachineImage {
 			return &clusterpb.MachineImage{
-				Id: im.ID, Name: im.Name, Requirements: writeRequirements(im.Requirements), CreateTime: stamp(im.CreateTime),
+				Id: im.ID, Name: im.Name, Requirements: Requirements(im.Requirements), CreateTime: stamp(im.CreateTime),
 			}
 		}),
 	}
@@ -154,13 +155,14 @@ func (r *reader) catalog(c *clusterpb.Catalog) model.Catalog {
 	return out
 }
 
-func writeCatalog(c model.Catalog) *clusterpb.Catalog {
+// Catalog writes the shapes of instance types.
+func Catalog(c model.Catalog) *clusterpb.Catalog {
 	return &clusterpb.Catalog{
 		Id: string(c.ID),
 		InstanceTypes: write(c.InstanceTypes, func(t model.InstanceType) *clusterpb.InstanceType {
 			return &clusterpb.InstanceType{
-				Name: string(t.Name), Labels: writeLabels(t.Labels), Capacity: writeAmounts(t.Capacity),
-				Allocatable: writeAmounts(t.Allocatable),
+				Name: string(t.Name), Labels: Labels(t.Labels), Capacity: Amounts(t.Capacity),
+				Allocatable: Amounts(t.Allocatable),
 			}
 		}),
 	}

@@ -156,12 +156,12 @@ func writeSnapshot(s model.Snapshot) *clusterpb.Snapshot {
 		DaemonSets: write(s.DaemonSets, writeDaemonSet),
 		Nodes:      write(s.Nodes, writeNode),
 		Namespaces: write(s.Namespaces, func(n model.Namespace) *clusterpb.Namespace {
-			return &clusterpb.Namespace{Name: n.Name, Labels: writeLabels(n.Labels)}
+			return &clusterpb.Namespace{Name: n.Name, Labels: Labels(n.Labels)}
 		}),
 		PodDisruptionBudgets: write(s.PodDisruptionBudgets, writeBudget),
-		NodePools:            write(s.NodePools, writePool),
+		NodePools:            write(s.NodePools, NodePool),
 		NodeClasses:          write(s.NodeClasses, writeNodeClass),
-		Catalogs:             write(s.Catalogs, writeCatalog),
+		Catalogs:             write(s.Catalogs, Catalog),
 		Offerings:            write(s.Offerings, writeOffering),
 		Claims:               write(s.Claims, Claim),
 		Notices:              write(s.Notices, Notice),
