@@ -7,8 +7,6 @@ const (
 	Pool         = attribute.Key("kerf.node_pool")
 	CapacityType = attribute.Key("kerf.capacity_type")
 	Zone         = attribute.Key("cloud.availability_zone")
-	InstanceType = attribute.Key("host.type")
-	Arch         = attribute.Key("host.arch")
 	Reason       = attribute.Key("kerf.reason")
 	Disruption   = attribute.Key("kerf.disruption.reason")
 	Cause        = attribute.Key("kerf.claim.cause")

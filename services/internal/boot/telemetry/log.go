@@ -17,7 +17,6 @@ const (
 	KeyTraceID  = "trace_id"
 	KeySpanID   = "span_id"
 	KeyError    = "error"
-	KeyTask     = "task"
 	KeyAddress  = "address"
 	KeyMethod   = "method"
 	KeyCode     = "code"

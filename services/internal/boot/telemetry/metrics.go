@@ -101,9 +101,6 @@ func newMetricExporter(ctx context.Context, getenv func(string) string) (sdkmetr
 	return otlpmetricgrpc.New(ctx)
 }
 
-// NewMetering wraps a provider that the caller built, as tests do; nil is off.
-func NewMetering(provider *sdkmetric.MeterProvider) *Metering { return &Metering{provider: provider} }
-
 // On says whether anything is measured at all.
 func (m *Metering) On() bool { return m.provider != nil }
 

@@ -150,15 +150,11 @@ type Comparison struct {
 	Drifts, NoLongerDrifted []Drift
 	// Without and With are what becomes of the cluster.
 	Without, With Run
-	// RoundsMost is how many rounds were played at most.
-	RoundsMost int
-	// Snapshot is the changed one.
-	Snapshot *clusterpb.Snapshot
 }
 
 // Compare plays plans through on a snapshot and on the same with changes in it.
 func Compare(ctx context.Context, decide Decider, without, with *plannerpb.PlanRequest, rounds int) (Comparison, error) {
-	out := Comparison{RoundsMost: rounds, Snapshot: with.GetSnapshot()}
+	var out Comparison
 	before, err := drifts(without)
 	if err != nil {
 		return Comparison{}, err

@@ -56,8 +56,7 @@ type bucket struct {
 	most    rate.Limit
 	limiter *rate.Limiter
 
-	mu      sync.Mutex
-	refused int // calls that AWS refused as too many
+	mu sync.Mutex // held while the rate is read and set
 }
 
 // New makes a budget that nothing was taken of.
@@ -119,22 +118,10 @@ func (b *bucket) learn(err error) {
 	now := b.limiter.Limit()
 	switch {
 	case awserror.Of(err) == awserror.Throttled:
-		b.refused++
 		b.limiter.SetLimit(max(now/2, b.most*slowest))
 	case now < b.most:
 		b.limiter.SetLimit(min(now+b.most*recovery, b.most))
 	}
-}
-
-// Rate is how many calls of the class are made in a second at most, now, and Refused how many AWS has refused as too many.
-func (b *Budget) Rate(c Class) float64 { return float64(b.buckets[c].limiter.Limit()) }
-
-// Refused is how many calls of the class AWS has refused as too many.
-func (b *Budget) Refused(c Class) int {
-	own := b.buckets[c]
-	own.mu.Lock()
-	defer own.mu.Unlock()
-	return own.refused
 }
 
 // WaitError says that a call would have had to wait for longer than its caller does. AWS was not asked.
