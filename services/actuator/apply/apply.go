@@ -90,6 +90,11 @@ type OfferingKey struct {
 	ReservationID string
 }
 
+// KeyOf names the offering that a claim may be launched as.
+func KeyOf(o model.RankedOffering) OfferingKey {
+	return OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
+}
+
 // Market tells what offerings cost now, and which there are.
 type Market interface {
 	Offering(key OfferingKey) (Offering, bool)

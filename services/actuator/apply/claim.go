@@ -176,7 +176,7 @@ func (v *verifier) offerings(w model.NodeClaim, pool cluster.Pool, class Class, 
 		return kept, first
 	}
 	left := slices.DeleteFunc(kept, func(o model.RankedOffering) bool {
-		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
+		key := KeyOf(o)
 		now, _ := sold(v.state.Market, key)
 		return t.tried[key] >= now.Tries
 	})
@@ -212,7 +212,7 @@ func (v *verifier) offering(w model.NodeClaim, o model.RankedOffering, by place,
 	if !ok {
 		return fail(model.CodeNoOffering, "class %q has no subnet there", w.NodeClass)
 	}
-	key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}
+	key := KeyOf(o)
 	now, ok := sold(v.state.Market, key)
 	if !ok {
 		return fail(model.CodeNoOffering, "EC2 does not sell it")

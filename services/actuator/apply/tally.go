@@ -58,7 +58,7 @@ func newTally(s State) tally {
 // probes says that all of the offerings were short lately.
 func probes(s State, offerings []model.RankedOffering) bool {
 	for _, o := range offerings {
-		if now, _ := sold(s.Market, OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}); now.Tries == 0 {
+		if now, _ := sold(s.Market, KeyOf(o)); now.Tries == 0 {
 			return false
 		}
 	}
@@ -71,7 +71,7 @@ func (t tally) try(s State, offerings []model.RankedOffering) {
 		return
 	}
 	for _, o := range offerings {
-		t.tried[OfferingKey{o.InstanceType, o.Zone, o.CapacityType, o.ReservationID}]++
+		t.tried[KeyOf(o)]++
 	}
 }
 

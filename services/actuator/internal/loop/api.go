@@ -216,7 +216,11 @@ func (t *term) state() apply.State {
 		s.Pools[p.Name] = p
 	}
 	for name, c := range presentClasses(t.classes) {
-		c.Short = groupShort(t.registry.Shortages, t.classes.Get(name))
+		group := t.registry.Shortages.InGroup(t.classes.Get(name).Resolved().PlacementGroup.ID)
+		c.Short = make(map[apply.OfferingKey]time.Time, len(group))
+		for key, until := range group {
+			c.Short[apply.OfferingKey{InstanceType: key.InstanceType, Zone: key.Zone, CapacityType: key.CapacityType}] = until
+		}
 		s.Classes[name] = *c
 	}
 	return s

@@ -162,30 +162,15 @@ func (s *claims) notReady(name model.NodeClassName) model.Reason {
 	}
 }
 
-// groupShort are the offerings that the class's placement group had none of lately.
-func groupShort(m shortage.Memory, c *market.Class) map[apply.OfferingKey]time.Time {
-	if c == nil || len(m) == 0 {
-		return nil
-	}
-	var out map[apply.OfferingKey]time.Time
-	for key, until := range m.InGroup(c.Resolved().PlacementGroup.ID) {
-		if out == nil {
-			out = map[apply.OfferingKey]time.Time{}
-		}
-		out[apply.OfferingKey{InstanceType: key.InstanceType, Zone: key.Zone, CapacityType: key.CapacityType}] = until
-	}
-	return out
-}
-
 // available drops offerings of a class's claim that EC2 had none of lately, and those in zones that the cluster is shifted away from.
 func (s *claims) available(class model.NodeClassName, offerings []model.RankedOffering) []model.RankedOffering {
-	group := groupShort(s.registry.Shortages, s.classes.Get(class))
+	var group map[shortage.Key]time.Time
+	if c := s.classes.Get(class); c != nil {
+		group = s.registry.Shortages.InGroup(c.Resolved().PlacementGroup.ID)
+	}
 	return slices.DeleteFunc(slices.Clone(offerings), func(o model.RankedOffering) bool {
 		key := shortage.Key{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
-		if s.agenda.Now().Before(group[apply.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}]) {
-			return true
-		}
-		if s.market.Shifted(o.Zone) {
+		if s.agenda.Now().Before(group[key]) || s.market.Shifted(o.Zone) {
 			return true
 		}
 		return !s.registry.Shortages.Of(key, s.market.VCPU(o.InstanceType), s.agenda.Now()).Until.IsZero() || s.classes.Full(o.ReservationID)
@@ -195,14 +180,12 @@ func (s *claims) available(class model.NodeClassName, offerings []model.RankedOf
 // record is what a claim remembers of an instance.
 func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 	o := model.RankedOffering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID}
-	now, ok := s.market.Offering(apply.OfferingKey{
-		InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType, ReservationID: i.ReservationID,
-	})
-	if ok {
+	key := apply.KeyOf(o)
+	if now, ok := s.market.Offering(key); ok {
 		o.Price, o.PriceEstimated = now.Price, now.Estimated
 	}
 	for _, planned := range c.Offerings {
-		if planned.InstanceType == o.InstanceType && planned.Zone == o.Zone && planned.CapacityType == o.CapacityType && planned.ReservationID == o.ReservationID {
+		if apply.KeyOf(planned) == key {
 			o = planned
 		}
 	}

@@ -237,7 +237,7 @@ func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 				o.UnavailableUntil, o.ZoneID = state.Until, m.zoneIDs[zone]
 				offers = append(offers, o)
 				if state.Tries > 0 {
-					tries[offeringKey(o)] = state.Tries
+					tries[apply.OfferingKey{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}] = state.Tries
 				}
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -102,8 +101,4 @@ func (s *Classes) reserved() map[string]cloud.Reservation {
 		}
 	}
 	return out
-}
-
-func offeringKey(o model.Offering) apply.OfferingKey {
-	return apply.OfferingKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, ReservationID: o.ReservationID}
 }
