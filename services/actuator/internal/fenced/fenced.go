@@ -25,6 +25,15 @@ func (l Leads) first(ctx context.Context, call func() error) error {
 	return call()
 }
 
+// answered is first for a call that has an answer.
+func answered[T any](ctx context.Context, l Leads, call func() (T, error)) (answer T, err error) {
+	err = l.first(ctx, func() (err error) {
+		answer, err = call()
+		return err
+	})
+	return answer, err
+}
+
 // Cloud fences what launches and ends instances.
 func Cloud(next cloud.Cloud, l Leads) cloud.Cloud { return fencedCloud{next, l} }
 
@@ -34,12 +43,8 @@ type fencedCloud struct {
 }
 
 // Launch implements cloud.Cloud.
-func (f fencedCloud) Launch(ctx context.Context, r cloud.Request) (got []cloud.Instance, err error) {
-	err = f.leads.first(ctx, func() (err error) {
-		got, err = f.Cloud.Launch(ctx, r)
-		return err
-	})
-	return got, err
+func (f fencedCloud) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, error) {
+	return answered(ctx, f.leads, func() ([]cloud.Instance, error) { return f.Cloud.Launch(ctx, r) })
 }
 
 // Tag implements cloud.Cloud.
@@ -61,12 +66,8 @@ type fencedClasses struct {
 }
 
 // Resolve implements cloud.Classes. It may make an instance profile.
-func (f fencedClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (got cloud.Class, err error) {
-	err = f.leads.first(ctx, func() (err error) {
-		got, err = f.Classes.Resolve(ctx, s)
-		return err
-	})
-	return got, err
+func (f fencedClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	return answered(ctx, f.leads, func() (cloud.Class, error) { return f.Classes.Resolve(ctx, s) })
 }
 
 // Release implements cloud.Classes.
@@ -75,12 +76,8 @@ func (f fencedClasses) Release(ctx context.Context, s cloud.ClassSpec) error {
 }
 
 // Sweep implements cloud.Classes.
-func (f fencedClasses) Sweep(ctx context.Context, unused time.Duration) (got []string, err error) {
-	err = f.leads.first(ctx, func() (err error) {
-		got, err = f.Classes.Sweep(ctx, unused)
-		return err
-	})
-	return got, err
+func (f fencedClasses) Sweep(ctx context.Context, unused time.Duration) ([]string, error) {
+	return answered(ctx, f.leads, func() ([]string, error) { return f.Classes.Sweep(ctx, unused) })
 }
 
 // Cluster fences what changes nodes, pods and what users see.

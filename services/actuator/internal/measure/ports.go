@@ -15,34 +15,35 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 )
 
-// timed runs f and records how long it took, and the kind of its error.
-func (m *Measure) timed(id metrics.ID, kind func(error) string, f func() error, attributes ...attribute.KeyValue) error {
-	begun := time.Now()
-	err := f()
-	if err != nil {
-		attributes = append(attributes, metrics.ErrorType.String(kind(err)))
+// since records how long something took that has begun then, and the kind of its error.
+func (m *Measure) since(begun time.Time, id metrics.ID, failed string, attributes ...attribute.KeyValue) {
+	if failed != "" {
+		attributes = append(attributes, metrics.ErrorType.String(failed))
 	}
 	m.recorder.Record(id, time.Since(begun).Seconds(), attributes...)
-	return err
 }
 
 // asked is a request to AWS.
 func (m *Measure) asked(operation string, f func() error) error {
-	return m.timed(metrics.CloudDuration, cloudError, f, metrics.Operation.String(operation))
+	begun := time.Now()
+	err := f()
+	m.since(begun, metrics.CloudDuration, cloudError(err), metrics.Operation.String(operation))
+	return err
 }
 
 // answered is a request to AWS that has an answer.
-func answered[T any](m *Measure, operation string, f func() (T, error)) (answer T, err error) {
-	err = m.asked(operation, func() (err error) {
-		answer, err = f()
-		return err
-	})
+func answered[T any](m *Measure, operation string, f func() (T, error)) (T, error) {
+	begun := time.Now()
+	answer, err := f()
+	m.since(begun, metrics.CloudDuration, cloudError(err), metrics.Operation.String(operation))
 	return answer, err
 }
 
 func cloudError(err error) string {
 	var capacity *cloud.CapacityError
 	switch {
+	case err == nil:
+		return ""
 	case errors.As(err, &capacity):
 		return metrics.ErrorCapacity
 	case errors.Is(err, cloud.ErrThrottled):
@@ -72,17 +73,14 @@ type measuredCloud struct {
 }
 
 // Launch implements cloud.Cloud.
-func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) (got []cloud.Instance, err error) {
+func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, error) {
 	capacity := ""
 	if len(r.Offerings) > 0 {
 		capacity = r.Offerings[0].CapacityType.String()
 	}
-	err = c.m.timed(metrics.LaunchDuration, cloudError, func() error {
-		return c.m.asked("launch", func() (err error) {
-			got, err = c.Cloud.Launch(ctx, r)
-			return err
-		})
-	}, metrics.Pool.String(string(r.NodePool)), metrics.CapacityType.String(capacity))
+	begun := time.Now()
+	got, err := answered(c.m, "launch", func() ([]cloud.Instance, error) { return c.Cloud.Launch(ctx, r) })
+	c.m.since(begun, metrics.LaunchDuration, cloudError(err), metrics.Pool.String(string(r.NodePool)), metrics.CapacityType.String(capacity))
 	return got, err
 }
 
@@ -230,29 +228,29 @@ type measuredStore struct {
 }
 
 // Load implements store.Store.
-func (s measuredStore) Load(ctx context.Context) (got store.Contents, err error) {
-	err = s.m.timed(metrics.StoreDuration, storeError, func() (err error) {
-		got, err = s.Store.Load(ctx)
-		return err
-	}, metrics.Operation.String("load"))
+func (s measuredStore) Load(ctx context.Context) (store.Contents, error) {
+	begun := time.Now()
+	got, err := s.Store.Load(ctx)
+	s.m.since(begun, metrics.StoreDuration, storeError(err), metrics.Operation.String("load"))
 	return got, err
 }
 
 // Commit implements store.Store.
-func (s measuredStore) Commit(ctx context.Context, fence store.Fence, b store.Batch) (got store.Revision, err error) {
+func (s measuredStore) Commit(ctx context.Context, fence store.Fence, b store.Batch) (store.Revision, error) {
 	operation := "commit"
 	if b.Writes() == 0 {
 		operation = "lead"
 	}
-	err = s.m.timed(metrics.StoreDuration, storeError, func() (err error) {
-		got, err = s.Store.Commit(ctx, fence, b)
-		return err
-	}, metrics.Operation.String(operation))
+	begun := time.Now()
+	got, err := s.Store.Commit(ctx, fence, b)
+	s.m.since(begun, metrics.StoreDuration, storeError(err), metrics.Operation.String(operation))
 	return got, err
 }
 
 func storeError(err error) string {
 	switch {
+	case err == nil:
+		return ""
 	case errors.Is(err, store.ErrFenced):
 		return metrics.ErrorFenced
 	case errors.Is(err, store.ErrTooLarge):
