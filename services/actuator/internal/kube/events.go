@@ -21,7 +21,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		e.UID = k.uid(e)
 	}
 	now := k.now()
-	if k.said.Known(e) {
+	if k.events.Known(e) {
 		return nil
 	}
 
@@ -41,7 +41,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		Source: corev1.EventSource{Component: "kerf"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
 		ReportingController: "kerf.dev/actuator",
 	}
-	if k.said.TooMuch(event) {
+	if k.events.TooMuch(event) {
 		return nil // it is said at the next change
 	}
 	_, err := k.client.Events(namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
@@ -52,7 +52,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 	case err != nil:
 		return err
 	}
-	k.said.Note(e)
+	k.events.Note(e)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/internal/said"
+	"github.com/kerf-dev/kerf/services/actuator/internal/correlator"
 )
 
 func TestEventThatIsNeverTakenHoldsUpNothing(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAnObjectThatFlapsFillsNothing(t *testing.T) {
 		n++
 		return true, &corev1.Event{}, nil
 	})
-	for i := range 10 * said.Burst {
+	for i := range 10 * correlator.Burst {
 		err := k.Publish(t.Context(), cluster.Publication{
 			Events: []cluster.Event{{Kind: "Node", Name: "n1", Reason: "DisruptionBlocked", Message: fmt.Sprint("why ", i)}},
 		})
@@ -53,7 +53,7 @@ func TestAnObjectThatFlapsFillsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n < said.Burst || n > said.Burst+2 {
-		t.Errorf("%d events, want %d and then one a minute", n, said.Burst)
+	if n < correlator.Burst || n > correlator.Burst+2 {
+		t.Errorf("%d events, want %d and then one a minute", n, correlator.Burst)
 	}
 }

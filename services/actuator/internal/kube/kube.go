@@ -25,8 +25,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
+	"github.com/kerf-dev/kerf/services/actuator/internal/correlator"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/internal/said"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -76,8 +76,8 @@ type Kube struct {
 	// read are the pods of each node as they were read last.
 	read map[string]objects.Pods
 
-	said  *said.Said
-	wrote wrote
+	events *correlator.Correlator
+	wrote  wrote
 }
 
 type namedInformer struct {
@@ -139,7 +139,7 @@ func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, e
 	if k.now == nil {
 		k.now = time.Now
 	}
-	k.said = said.New(k.now)
+	k.events = correlator.New(k.now)
 
 	if err := k.follow(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package said
+package correlator
 
 import (
 	"fmt"
@@ -10,40 +10,40 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
-func TestWhatWasSaidIsBounded(t *testing.T) {
+func TestWhatIsRememberedIsBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := New(func() time.Time { return now })
+	c := New(func() time.Time { return now })
 	event := func(i int) cluster.Event {
 		return cluster.Event{Kind: "Pod", Name: fmt.Sprint(i), Reason: "Told", Message: "why"}
 	}
 	for i := range most {
-		s.Note(event(i))
+		c.Note(event(i))
 	}
 	now = now.Add(life)
-	s.Note(event(most))
-	if len(s.last) != 1 || !s.Known(event(most)) {
-		t.Errorf("%d are remembered, want the one that the API server still has", len(s.last))
+	c.Note(event(most))
+	if len(c.last) != 1 || !c.Known(event(most)) {
+		t.Errorf("%d are remembered, want the one that the API server still has", len(c.last))
 	}
-	if s.Known(event(0)) {
+	if c.Known(event(0)) {
 		t.Error("an event is known that the API server has dropped")
 	}
 	for i := range 2 * most {
-		s.Note(event(i))
+		c.Note(event(i))
 	}
-	if len(s.last) > most {
-		t.Errorf("%d are remembered, want at most %d", len(s.last), most)
+	if len(c.last) > most {
+		t.Errorf("%d are remembered, want at most %d", len(c.last), most)
 	}
 }
 
 func TestAnObjectHasSomeEventsAtOnceAndThenOneAMinute(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := New(func() time.Time { return now })
+	c := New(func() time.Time { return now })
 	about := func(name string) *corev1.Event {
 		return &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: name}}
 	}
 	written := func(name string, of int) (n int) {
 		for range of {
-			if !s.TooMuch(about(name)) {
+			if !c.TooMuch(about(name)) {
 				n++
 			}
 		}
@@ -52,7 +52,7 @@ func TestAnObjectHasSomeEventsAtOnceAndThenOneAMinute(t *testing.T) {
 	if n := written("flaps", 2*Burst); n != Burst {
 		t.Errorf("%d events at once, want %d", n, Burst)
 	}
-	if n := written("calm", 1); n != 1 {
+	if n := written("other", 1); n != 1 {
 		t.Error("one object's events are counted for another")
 	}
 	now = now.Add(2 * every)
@@ -62,7 +62,7 @@ func TestAnObjectHasSomeEventsAtOnceAndThenOneAMinute(t *testing.T) {
 	for i := range most {
 		written(fmt.Sprint(i), 1)
 	}
-	if len(s.rates) > most {
-		t.Errorf("%d objects are remembered, want at most %d", len(s.rates), most)
+	if len(c.rates) > most {
+		t.Errorf("%d objects are remembered, want at most %d", len(c.rates), most)
 	}
 }
