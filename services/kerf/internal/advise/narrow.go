@@ -126,7 +126,7 @@ func (f *facts) traits(p model.Plan) map[string]bool {
 		out[best.CapacityType.String()] = true
 		if t := f.shapes(pool)[best.InstanceType]; t != nil {
 			arch, _ := t.Labels.Get(labels.Arch)
-			category, _ := t.Labels.Get(keyCategory)
+			category, _ := t.Labels.Get(labels.InstanceCategory)
 			out[arch], out[category] = true, true
 		}
 	}

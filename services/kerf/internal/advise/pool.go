@@ -18,12 +18,6 @@ const (
 	fieldLimits       = "spec.limits"
 )
 
-// What the labels of AWS's types begin with, and the one that marks CPU credits.
-const (
-	aws         = "karpenter.k8s.aws/instance-"
-	keyCategory = aws + "category"
-)
-
 // aspect is a label by which pools choose what they buy.
 type aspect struct {
 	key string
@@ -39,15 +33,15 @@ func aspects() []aspect {
 		{labels.Arch, "", false},
 		{labels.CapacityType, "", false},
 		{labels.InstanceType, "", true},
-		{aws + "family", "family", true},
-		{keyCategory, "category", true},
-		{aws + "size", "size", true},
-		{aws + "generation", "generation", true},
+		{labels.InstanceFamily, "family", true},
+		{labels.InstanceCategory, "category", true},
+		{labels.InstanceSize, "size", true},
+		{labels.InstanceGeneration, "generation", true},
 		{labels.Zone, "zone", false},
-		{aws + "cpu", "CPU count", true},
-		{aws + "memory", "memory size", true},
-		{aws + "cpu-manufacturer", "CPU manufacturer", true},
-		{aws + "hypervisor", "hypervisor", true},
+		{labels.InstanceCPU, "CPU count", true},
+		{labels.InstanceMemory, "memory size", true},
+		{labels.InstanceCPUManufacturer, "CPU manufacturer", true},
+		{labels.InstanceHypervisor, "hypervisor", true},
 	}
 }
 
@@ -119,14 +113,14 @@ func (f *facts) alike(p *model.NodePool) []model.Requirement {
 		out = append(out, model.Requirement{Key: labels.Arch, Operator: model.In, Values: slices.Sorted(maps.Keys(here))})
 	}
 	if tThere && !tHere {
-		out = append(out, model.Requirement{Key: keyCategory, Operator: model.NotIn, Values: []string{"t"}})
+		out = append(out, model.Requirement{Key: labels.InstanceCategory, Operator: model.NotIn, Values: []string{"t"}})
 	}
 	return out
 }
 
 // burstable says whether a type has CPU credits: those of category t.
 func burstable(t *model.InstanceType) bool {
-	c, _ := t.Labels.Get(keyCategory)
+	c, _ := t.Labels.Get(labels.InstanceCategory)
 	return c == "t"
 }
 
