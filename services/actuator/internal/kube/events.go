@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 const maxEventMessage = 1024 // bytes; the API server's own limit
@@ -89,8 +91,9 @@ func (k *Kube) uid(e cluster.Event) string {
 
 func reference(e cluster.Event) corev1.ObjectReference {
 	version := map[string]string{
-		"Pod": "v1", "Node": "v1", "NodePool": "karpenter.sh/v1", "NodeClaim": "karpenter.sh/v1",
-		"EC2NodeClass": "karpenter.k8s.aws/v1",
+		"Pod": "v1", "Node": "v1",
+		karpenterv1.KindNodePool: karpenterv1.GroupVersion().String(), karpenterv1.KindNodeClaim: karpenterv1.GroupVersion().String(),
+		awsv1.KindEC2NodeClass: awsv1.GroupVersion().String(),
 	}[e.Kind]
 	return corev1.ObjectReference{
 		APIVersion: version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID),

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -160,10 +161,7 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	if err != nil {
 		return fmt.Errorf("read its claim %s: %w", claim, err)
 	}
-	block := true
-	owner := metav1.OwnerReference{
-		APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: object.GetName(), UID: object.GetUID(), BlockOwnerDeletion: &block,
-	}
+	owner := objects.Owner(karpenterv1.NodeClaimGVK(), object)
 	for i := range n.OwnerReferences {
 		if n.OwnerReferences[i].Kind == owner.Kind {
 			n.OwnerReferences[i] = owner

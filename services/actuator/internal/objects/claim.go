@@ -8,19 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. Its spec never changes: the API server forbids it.
+// NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. The API server forbids changes
+// of its spec.
 func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{
-		"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": string(c.NodeClass)},
+		"nodeClassRef": map[string]any{"group": awsv1.Group, "kind": awsv1.KindEC2NodeClass, "name": string(c.NodeClass)},
 		"requirements": requirements(c.Requirements),
-		"expireAfter":  "Never",
+		"expireAfter":  karpenterv1.Never,
 	}
 	if len(c.Requests) > 0 {
 		spec["resources"] = map[string]any{"requests": quantities(c.Requests)}
@@ -38,9 +41,8 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 		spec["terminationGracePeriod"] = seconds(*grace)
 	}
 
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "spec": spec,
-	}}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(karpenterv1.NodeClaimGVK())
 	o.SetName(string(c.ID))
 	o.SetLabels(claimLabels(c))
 	o.SetFinalizers([]string{labels.FinalizerTermination})
@@ -50,12 +52,16 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 	}
 	o.SetAnnotations(annotations)
 	if pool != nil {
-		block := true
-		o.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: pool.GetName(), UID: pool.GetUID(), BlockOwnerDeletion: &block,
-		}})
+		o.SetOwnerReferences([]metav1.OwnerReference{Owner(karpenterv1.NodePoolGVK(), pool)})
 	}
 	return o
+}
+
+// Owner refers to an object of that kind as an owner.
+func Owner(kind schema.GroupVersionKind, o metav1.Object) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: o.GetName(), UID: o.GetUID(), BlockOwnerDeletion: new(true),
+	}
 }
 
 // ReadClaim is what an object says of the claim that it mirrors, and whether it mirrors one of Kerf's.
