@@ -74,9 +74,7 @@ func (r *rig) record(id string) model.DisruptionRecord {
 }
 
 func TestUnhealthyNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1", "c2")
 		kept := pod("kept")
 		kept.DoNotDisrupt, kept.GracePeriod = true, time.Hour
@@ -90,16 +88,16 @@ func TestUnhealthyNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		r.accepted(removal("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
 		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took > 3*time.Minute {
-			t.Errorf("gone after %s", took)
+			r.t.Errorf("gone after %s", took)
 		}
 		if got := slices.Compact(r.kube.evictions()); !slices.Equal(got, []string{"kept force=true"}) {
-			t.Errorf("evicted %v, want kept by force", got)
+			r.t.Errorf("evicted %v, want kept by force", got)
 		}
 		if c := r.claim("c1"); c.DisruptionReason != model.ReasonUnhealthy {
-			t.Errorf("gone as %s", c.DisruptionReason)
+			r.t.Errorf("gone as %s", c.DisruptionReason)
 		}
 		if d := r.record("d2"); d.RolledBack || d.EndTime.IsZero() {
-			t.Errorf("%+v, want that it has ended though its replacement never came up", d)
+			r.t.Errorf("%+v, want that it has ended though its replacement never came up", d)
 		}
 		r.hasEvent("NodeClaim", "c1", "Disrupted", "Unhealthy")
 	})
@@ -147,9 +145,7 @@ func (r *rig) newImage() {
 }
 
 func TestNewImageGoesByCanary(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1", "c2", "c3")
 		r.rejected(removal("d0", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
 		r.newImage()
@@ -167,9 +163,7 @@ func TestNewImageGoesByCanary(t *testing.T) {
 }
 
 func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1", "c2")
 		r.newImage()
 		r.kube.change(func() { r.kube.neverReady = true })
@@ -179,7 +173,7 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
 		r.rejected(removal("d2", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.ClaimInitialized {
-			t.Errorf("a node was disturbed:\n%s", r.dump())
+			r.t.Errorf("a node was disturbed:\n%s", r.dump())
 		}
 		time.Sleep(15 * time.Minute)
 		r.accepted(removal("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
@@ -195,16 +189,14 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 }
 
 func TestNewLeaderDoesNotForgetWhatHasDrifted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		r.newImage()
 		r.stop()
 		r.start()
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if r.claim("c1").Drifted == (model.Reason{}) {
-				t.Fatal("the drift was cleared by one who does not know the class yet")
+				r.t.Fatal("the drift was cleared by one who does not know the class yet")
 			}
 		}
 		r.ec2.Publish("ami")
@@ -213,12 +205,10 @@ func TestNewLeaderDoesNotForgetWhatHasDrifted(t *testing.T) {
 }
 
 func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		drifts := func(word string) {
-			t.Helper()
+			r.t.Helper()
 			r.until("c1's drift is "+word, 10*time.Minute, func() bool {
 				got, _, _ := strings.Cut(r.claim("c1").Drifted.Message, ":")
 				return got == word
@@ -246,7 +236,7 @@ func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {
 		}
 		o := r.kube.Read("NodeClaim", "", "c1")
 		if fmt.Sprint(o.Object["status"]) == "" || strings.Contains(fmt.Sprint(o.Object["status"]), "Drifted") {
-			t.Errorf("its object still says so: %v", o.Object["status"])
+			r.t.Errorf("its object still says so: %v", o.Object["status"])
 		}
 	})
 }
@@ -298,9 +288,7 @@ func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
 }
 
 func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		r.accepted(removal("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
 		r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.ClaimRegistered })
@@ -314,9 +302,7 @@ func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
 // A node without pods to move is tainted and drained at once: the label of the drain must not be lost to the pause after the
 // taint.
 func TestLoadBalancersAreToldOfEveryDrain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		agent := pod("agent")
 		agent.Daemon = true
@@ -325,16 +311,14 @@ func TestLoadBalancersAreToldOfEveryDrain(t *testing.T) {
 		r.until("the agent is evicted", time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
 		s, err := r.kube.Observe()
 		if err != nil || len(s.Nodes) != 1 || s.Nodes[0].Labels[labels.ExcludeBalancers] == "" {
-			t.Errorf("pods leave, and load balancers do not know (%v)\n%s", err, r.dump())
+			r.t.Errorf("pods leave, and load balancers do not know (%v)\n%s", err, r.dump())
 		}
 		r.reaches("c1", model.ClaimGone)
 	})
 }
 
 func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		kept := pod("web")
 		kept.GracePeriod = 10 * time.Minute

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -251,6 +252,16 @@ func newRig(t *testing.T) *rig {
 		<-done
 	})
 	return r
+}
+
+// leads runs a test in a bubble, with time of its own and a loop that runs from the start.
+func leads(t *testing.T, test func(*rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		test(r)
+	})
 }
 
 // start runs a loop as a process of its own.

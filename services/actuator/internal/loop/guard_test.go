@@ -128,9 +128,7 @@ func TestInvalidClassCanBeDeleted(t *testing.T) {
 }
 
 func TestPoolThatIsMadeAgainGetsItsStatusAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		told := func() (ok bool) {
 			r.kube.change(func() { _, ok = r.kube.pubs["default"] })
 			return ok
@@ -193,9 +191,7 @@ func TestRefusedLaunchesAreNotRepeatedAllTheTime(t *testing.T) {
 }
 
 func TestInstancesThatEndAtOnceAreNotBoughtAllTheTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		stop := make(chan struct{})
 		go func() {
 			for {
@@ -210,7 +206,7 @@ func TestInstancesThatEndAtOnceAreNotBoughtAllTheTime(t *testing.T) {
 			}
 		}()
 		if n := r.planner(time.Second, 20*time.Minute); n < 5 || n > 25 {
-			t.Errorf("%d instances in 20 minutes, want ever fewer", n)
+			r.t.Errorf("%d instances in 20 minutes, want ever fewer", n)
 		}
 		close(stop)
 	})

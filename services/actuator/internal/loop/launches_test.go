@@ -16,33 +16,29 @@ import (
 )
 
 func TestWhatEC2HadNoneOfIsRememberedOfALaunchThatCameToSomething(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		w := nodeClaim("c1", "m5.large", "m5.xlarge")
 		r.ec2.Exhaust(w.Offerings[0])
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{w}})
 		r.reaches("c1", model.ClaimInitialized)
 		if c := r.claim("c1"); c.Attempt != 1 {
-			t.Errorf("it took %d attempts, want one", c.Attempt)
+			r.t.Errorf("it took %d attempts, want one", c.Attempt)
 		}
-		inv, err := r.loop.Inventory(t.Context())
+		inv, err := r.loop.Inventory(r.t.Context())
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		for _, o := range inv.Offerings {
 			short := o.InstanceType == w.Offerings[0].InstanceType && o.Zone == w.Offerings[0].Zone && o.CapacityType == w.Offerings[0].CapacityType
 			if short == o.UnavailableUntil.IsZero() {
-				t.Errorf("offering %s: unavailable until %s", o.Key(), o.UnavailableUntil)
+				r.t.Errorf("offering %s: unavailable until %s", o.Key(), o.UnavailableUntil)
 			}
 		}
 	})
 }
 
 func TestAdaptersAreAttachedToTheNodesOfPodsThatAskForThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		ask := nodeClaim("ask", "m5.xlarge")
 		ask.Requests = model.Amounts{{Resource: "vpc.amazonaws.com/efa", Value: 1}}
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("other", "m5.xlarge"), ask}})
@@ -50,10 +46,10 @@ func TestAdaptersAreAttachedToTheNodesOfPodsThatAskForThem(t *testing.T) {
 			r.reaches(id, model.ClaimLaunched)
 			c := r.claim(id)
 			if c.Capacity.Value("vpc.amazonaws.com/efa") != want || c.Allocatable.Value("vpc.amazonaws.com/efa") != want || c.Allocatable.Value("cpu") == 0 {
-				t.Errorf("%s counts on %v", id, c.Allocatable)
+				r.t.Errorf("%s counts on %v", id, c.Allocatable)
 			}
 			if got := r.kube.launch[id].EFA; got != (want > 0) {
-				t.Errorf("%s is launched with adapters: %v", id, got)
+				r.t.Errorf("%s is launched with adapters: %v", id, got)
 			}
 		}
 	})
@@ -178,8 +174,7 @@ func TestASlowAPIServerEndsNoInstance(t *testing.T) {
 		r := newRig(t)
 		r.cfg = func(c *Config) { c.Kube = tardy{c.Kube} }
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+		r.grow("c1")
 		time.Sleep(10 * time.Minute)
 		if c := r.claim("c1"); c.State != model.ClaimInitialized || len(r.alive()) != 1 {
 			t.Errorf("the claim is %s with %d instances", c.State, len(r.alive()))

@@ -42,18 +42,16 @@ func (r *rig) story() {
 }
 
 func TestStoryOfAClaim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.story()
 		if got := slices.Compact(r.kube.evictions()); !slices.Equal(got, []string{"web force=false"}) {
-			t.Errorf("evicted %v, want web once and not by force", got)
+			r.t.Errorf("evicted %v, want web once and not by force", got)
 		}
-		c, _ := r.store.Load(t.Context())
+		c, _ := r.store.Load(r.t.Context())
 		if d := c.Disruptions; len(d) != 1 || d[0].EndTime.IsZero() || d[0].RolledBack || d[0].Saving != 11_000 {
-			t.Errorf("disruptions %+v, want one that has ended and saved $0.011", d)
+			r.t.Errorf("disruptions %+v, want one that has ended and saved $0.011", d)
 		}
-		t.Logf("%d calls to the world", r.crash.calls)
+		r.t.Logf("%d calls to the world", r.crash.calls)
 	})
 }
 
@@ -61,9 +59,7 @@ func TestStoryOfAClaim(t *testing.T) {
 // same end each time.
 func TestCrashAnywhere(t *testing.T) {
 	calls := 0
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.story()
 		calls = r.crash.calls
 	})
@@ -85,9 +81,7 @@ func TestCrashAnywhere(t *testing.T) {
 }
 
 func TestLaunchGoesOnWithTheNextOfferingWhenEC2HasNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		w := nodeClaim("c1", "m5.large", "m5.xlarge")
 		for _, o := range w.Offerings[:2] {
 			r.ec2.Exhaust(o)
@@ -99,25 +93,23 @@ func TestLaunchGoesOnWithTheNextOfferingWhenEC2HasNone(t *testing.T) {
 		r.reaches("c1", model.ClaimInitialized)
 		c := r.claim("c1")
 		if c.InstanceType != "m5.xlarge" || c.CapacityType != model.Spot || c.Attempt != 2 {
-			t.Errorf("launched as %+v in attempt %d, want the spot m5.xlarge in attempt 2", c.InstanceType, c.Attempt)
+			r.t.Errorf("launched as %+v in attempt %d, want the spot m5.xlarge in attempt 2", c.InstanceType, c.Attempt)
 		}
-		inv, err := r.loop.Inventory(t.Context())
+		inv, err := r.loop.Inventory(r.t.Context())
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		for _, o := range inv.Offerings {
 			short := o.InstanceType == "m5.large" && o.CapacityType == model.OnDemand && o.Zone < "us-east-1c"
 			if short == o.UnavailableUntil.IsZero() {
-				t.Errorf("offering %s: unavailable until %s", o.Key(), o.UnavailableUntil)
+				r.t.Errorf("offering %s: unavailable until %s", o.Key(), o.UnavailableUntil)
 			}
 		}
 	})
 }
 
 func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		w := nodeClaim("c1", "m5.large")
 		for _, o := range w.Offerings {
 			r.ec2.Exhaust(o)
@@ -125,12 +117,12 @@ func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{w}})
 		r.reaches("c1", model.ClaimFailed)
 		if code := r.claim("c1").Failure.Code; code != model.CodeInsufficientCapacity {
-			t.Errorf("failed with %d, want INSUFFICIENT_CAPACITY", code)
+			r.t.Errorf("failed with %d, want INSUFFICIENT_CAPACITY", code)
 		}
 		again := nodeClaim("c2", "m5.large")
 		v := r.apply(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{again}})
 		if v[0].Accepted || v[0].Reason.Code != model.CodeNoOffering {
-			t.Errorf("verdict %+v, want NO_OFFERING while the shortage is remembered", v[0])
+			r.t.Errorf("verdict %+v, want NO_OFFERING while the shortage is remembered", v[0])
 		}
 		for _, o := range w.Offerings {
 			r.ec2.Restock(o)
@@ -142,11 +134,8 @@ func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
 }
 
 func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+	leads(t, func(r *rig) {
+		r.grow("c1")
 		r.kube.run("c1", pod("web"))
 		replacement := nodeClaim("c2", "c5.large")
 		replacement.Disruption = "d1"
@@ -158,14 +147,14 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 		r.reaches("c2", model.ClaimFailed)
 		r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") && r.claim("c1").Disruption == "" })
 		if code := r.claim("c2").Failure.Code; code != model.CodeRegistrationTimeout {
-			t.Errorf("c2 failed with %d, want REGISTRATION_TIMEOUT", code)
+			r.t.Errorf("c2 failed with %d, want REGISTRATION_TIMEOUT", code)
 		}
 		if r.claim("c1").State != model.ClaimInitialized || len(r.kube.evictions()) != 0 || len(r.alive()) != 1 {
-			t.Errorf("c1 was disturbed:\n%s", r.dump())
+			r.t.Errorf("c1 was disturbed:\n%s", r.dump())
 		}
-		c, _ := r.store.Load(t.Context())
+		c, _ := r.store.Load(r.t.Context())
 		if !c.Disruptions[0].RolledBack {
-			t.Error("the disruption is not recorded as rolled back")
+			r.t.Error("the disruption is not recorded as rolled back")
 		}
 	})
 }
@@ -197,11 +186,8 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 		"a budget that never allows is overridden just before the end": {budget: true, most: 116 * time.Second, force: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				r.start()
-				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-				r.reaches("c1", model.ClaimInitialized)
+			leads(t, func(r *rig) {
+				r.grow("c1")
 				r.kube.run("c1", pod("web"))
 				r.kube.change(func() { r.kube.budget = c.budget })
 				begun := time.Now()
@@ -214,18 +200,18 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 					r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{w}})
 					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
 					if s := r.claim("c2").State; s != model.ClaimInitialized {
-						t.Errorf("the pod left while its replacement was %s", s)
+						r.t.Errorf("the pod left while its replacement was %s", s)
 					}
 				}
 				r.reaches("c1", model.ClaimGone)
 				if d := r.claim("c1").StateTime.Sub(begun); d > c.most+5*time.Second {
-					t.Errorf("gone after %s, want at most %s", d, c.most)
+					r.t.Errorf("gone after %s, want at most %s", d, c.most)
 				}
 				if want := fmt.Sprintf("web force=%v", c.force); r.kube.evictions()[0] != want {
-					t.Errorf("evicted %v, want %s", r.kube.evictions(), want)
+					r.t.Errorf("evicted %v, want %s", r.kube.evictions(), want)
 				}
-				if messages, _ := r.ec2.Receive(t.Context()); len(messages) != 0 {
-					t.Errorf("%d messages are still in the queue", len(messages))
+				if messages, _ := r.ec2.Receive(r.t.Context()); len(messages) != 0 {
+					r.t.Errorf("%d messages are still in the queue", len(messages))
 				}
 				r.launchedOnce()
 			})
@@ -234,19 +220,16 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 }
 
 func TestInstanceThatGoesByItselfIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+	leads(t, func(r *rig) {
+		r.grow("c1")
 		r.ec2.Kill(r.claim("c1").InstanceID)
 		r.reaches("c1", model.ClaimGone)
 		if code := r.claim("c1").Failure.Code; code != model.CodeInstanceLost {
-			t.Errorf("reason %d, want INSTANCE_LOST", code)
+			r.t.Errorf("reason %d, want INSTANCE_LOST", code)
 		}
 		s, _ := r.kube.Observe()
 		if len(s.Nodes) != 0 {
-			t.Errorf("node is left: %v", s.Nodes)
+			r.t.Errorf("node is left: %v", s.Nodes)
 		}
 	})
 }
@@ -297,26 +280,24 @@ func TestFollowerSaysWhoLeads(t *testing.T) {
 }
 
 func TestRevisionsGrowAcrossLeaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		var last int64
 		for range 3 {
 			sub := r.subscribe("w", true)
 			for range 2 {
-				inv, driver, err := sub.Next(t.Context())
+				inv, driver, err := sub.Next(r.t.Context())
 				if err != nil || !driver {
-					t.Fatalf("driver %v, %v", driver, err)
+					r.t.Fatalf("driver %v, %v", driver, err)
 				}
 				if inv.Revision <= last {
-					t.Fatalf("revision %d after %d", inv.Revision, last)
+					r.t.Fatalf("revision %d after %d", inv.Revision, last)
 				}
 				last = inv.Revision
 				r.kube.Edit(func(s *cluster.State) { s.Classes[0].Spec.Generation++ }) // another spec is another inventory
 			}
 			r.store.Depose()
 			for {
-				if _, _, err := sub.Next(t.Context()); err != nil {
+				if _, _, err := sub.Next(r.t.Context()); err != nil {
 					break // told that it leads no longer
 				}
 			}
@@ -337,35 +318,31 @@ func (r *rig) subscribe(name string, drive bool) *Subscription {
 }
 
 func TestDriversTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		watching, first, second := r.subscribe("tool", false), r.subscribe("first", true), r.subscribe("second", true)
 		for sub, want := range map[*Subscription]bool{watching: false, first: true, second: false} {
-			if _, driver, err := sub.Next(t.Context()); err != nil || driver != want {
-				t.Fatalf("%s drives: %v, %v", sub.name, driver, err)
+			if _, driver, err := sub.Next(r.t.Context()); err != nil || driver != want {
+				r.t.Fatalf("%s drives: %v, %v", sub.name, driver, err)
 			}
 		}
 		first.Close()
-		if _, driver, err := second.Next(t.Context()); err != nil || !driver {
-			t.Fatalf("second drives: %v, %v", driver, err)
+		if _, driver, err := second.Next(r.t.Context()); err != nil || !driver {
+			r.t.Fatalf("second drives: %v, %v", driver, err)
 		}
 	})
 }
 
 func TestReplayedPlanBuysNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		p := model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}}
 		r.accepted(p)
 		v := r.apply(p)
 		if !v[0].Accepted || v[0].Reason.Code != model.CodeAlreadyAccepted {
-			t.Errorf("verdict %+v, want ALREADY_ACCEPTED", v[0])
+			r.t.Errorf("verdict %+v, want ALREADY_ACCEPTED", v[0])
 		}
 		r.reaches("c1", model.ClaimInitialized)
 		if n := len(r.alive()); n != 1 {
-			t.Errorf("%d instances", n)
+			r.t.Errorf("%d instances", n)
 		}
 	})
 }
@@ -383,8 +360,7 @@ func TestLaunchWithoutAnAnswerIsNotRepeatedAsAnother(t *testing.T) {
 			return nil
 		}
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+		r.grow("c1")
 		if a := r.claim("c1").Attempt; a != 1 {
 			t.Errorf("attempt %d, want the first one's token throughout", a)
 		}
@@ -415,18 +391,15 @@ func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
 }
 
 func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+	leads(t, func(r *rig) {
+		r.grow("c1")
 		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
 		time.Sleep(time.Minute)
 		if s, _ := r.kube.Observe(); len(s.Classes) != 1 {
-			t.Fatal("the class was released under its claim")
+			r.t.Fatal("the class was released under its claim")
 		}
-		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
-			t.Fatal(err)
+		if _, err := r.loop.Delete(r.t.Context(), "c1"); err != nil {
+			r.t.Fatal(err)
 		}
 		r.reaches("c1", model.ClaimGone)
 		r.until("the class is gone", 5*time.Minute, func() bool {
@@ -437,15 +410,13 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 }
 
 func TestPendingPodsAreToldWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.accepted(model.Plan{ID: "p-0"})
-		_, err := r.loop.Apply(t.Context(), model.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
+		_, err := r.loop.Apply(r.t.Context(), model.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
 			Pod: "default/huge", Reason: model.Reason{Code: 8, Message: "m5.xlarge comes nearest: 96 cpu asked, 3.9 there", Remedy: "allow a larger type"},
 		}}, false)
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		r.until("the pod has its event", time.Minute, func() bool {
 			return slices.ContainsFunc(r.kube.Events("Pod", "huge"), func(e clustertest.Event) bool {

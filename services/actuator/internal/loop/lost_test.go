@@ -3,7 +3,6 @@ package loop
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,9 +36,7 @@ func (r *rig) lose(born time.Time) {
 func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 	for name, age := range map[string]time.Duration{"a new store": 0, "an old backup": 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				r.start()
+			leads(t, func(r *rig) {
 				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large"), nodeClaim("c2", "m5.large")}})
 				r.reaches("c1", model.ClaimInitialized)
 				r.reaches("c2", model.ClaimInitialized)
@@ -53,7 +50,7 @@ func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 				}})
 				r.reaches("c3", model.ClaimLaunched)
 				if c := r.claim("c2"); c.Disruption == "" || c.State != model.ClaimInitialized {
-					t.Fatalf("c2 is %s, of disruption %q", c.State, c.Disruption)
+					r.t.Fatalf("c2 is %s, of disruption %q", c.State, c.Disruption)
 				}
 				r.until("EC2 shows all three", time.Minute, func() bool { return len(r.alive()) == 3 })
 				before, alive := r.claim("c1"), r.alive()
@@ -67,16 +64,16 @@ func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 				})
 				time.Sleep(20 * time.Minute)
 				if d := cmp.Diff(alive, r.alive()); d != "" {
-					t.Errorf("instances (-before +after the loss):\n%s", d)
+					r.t.Errorf("instances (-before +after the loss):\n%s", d)
 				}
 				s, _ := r.kube.Observe()
 				if len(s.Nodes) != 3 || slices.ContainsFunc(s.Nodes, (*cluster.Node).Leaving) {
-					t.Errorf("nodes %+v, want all three to stay", s.Nodes)
+					r.t.Errorf("nodes %+v, want all three to stay", s.Nodes)
 				}
 				unsaid := cmpopts.IgnoreFields(model.Claim{}, "Offerings", "Pods", "PlanID", "Traceparent", "Fence", "Launch", "LaunchSize", "StateTime", "Labels", "Annotations")
 				second := cmpopts.EquateApproxTime(time.Minute)
 				if d := cmp.Diff(before, r.claim("c1"), unsaid, second, cmpopts.EquateEmpty()); d != "" {
-					t.Errorf("c1 (-before +after the loss):\n%s", d)
+					r.t.Errorf("c1 (-before +after the loss):\n%s", d)
 				}
 			})
 		})
@@ -84,11 +81,8 @@ func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 }
 
 func TestWhatIsLeftOfALostClaimWithoutInstanceIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+	leads(t, func(r *rig) {
+		r.grow("c1")
 		r.until("it has an object", time.Minute, func() bool { return r.kube.has("c1") })
 		r.stop()
 		r.ec2.Kill(r.claim("c1").InstanceID)

@@ -61,9 +61,7 @@ func (r *rig) notices() []model.Notice {
 }
 
 func TestAMessageThatComesTwiceDrainsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.grow("c1")
 		r.kube.run("c1", pod("web"))
 		at := time.Now()
@@ -74,7 +72,7 @@ func TestAMessageThatComesTwiceDrainsOnce(t *testing.T) {
 		r.ec2.Send(interruption(at, r.claim("c1").InstanceID))
 		r.drained()
 		if got := r.kube.evictions(); !slices.Equal(got, []string{"web force=false"}) {
-			t.Errorf("evicted %v, want the pod once", got)
+			r.t.Errorf("evicted %v, want the pod once", got)
 		}
 		told := 0
 		for _, e := range r.kube.Events("NodeClaim", "c1") {
@@ -83,7 +81,7 @@ func TestAMessageThatComesTwiceDrainsOnce(t *testing.T) {
 			}
 		}
 		if told != 1 {
-			t.Errorf("told %d times, want once", told)
+			r.t.Errorf("told %d times, want once", told)
 		}
 	})
 }
@@ -115,9 +113,7 @@ func TestMessagesThatAreNoneOfKerfsAreTakenOff(t *testing.T) {
 func TestWhatIsNotStoredComesAgain(t *testing.T) {
 	for name, after := range map[string]bool{"before it is stored": false, "after it is stored": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				r.start()
+			leads(t, func(r *rig) {
 				r.grow("c1")
 				r.kube.run("c1", pod("web"))
 				r.ec2.Hold(true)
@@ -127,15 +123,15 @@ func TestWhatIsNotStoredComesAgain(t *testing.T) {
 				r.ec2.Hold(false)
 				r.until("the leader is gone", time.Minute, r.crash.happened)
 				if stored := len(r.notices()) > 0; stored != after {
-					t.Fatalf("stored: %v, want %v", stored, after)
+					r.t.Fatalf("stored: %v, want %v", stored, after)
 				}
 				if r.ec2.Queued() != 1 {
-					t.Fatalf("%d messages are in the queue, want that it is there", r.ec2.Queued())
+					r.t.Fatalf("%d messages are in the queue, want that it is there", r.ec2.Queued())
 				}
 				r.reaches("c1", model.ClaimGone)
 				r.drained()
 				if got := r.kube.evictions(); len(got) != 1 {
-					t.Errorf("evicted %v, want the pod once", got)
+					r.t.Errorf("evicted %v, want the pod once", got)
 				}
 			})
 		})
@@ -319,9 +315,7 @@ func TestTenThousandMessages(t *testing.T) {
 
 // TestNoticesOfUnknownInstancesAreBounded sends more notices than are stored of instances that may be of a launch.
 func TestNoticesOfUnknownInstancesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.ec2.OnLaunch = func(cloud.Request) error { return cloud.ErrThrottled }
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimLaunching)
@@ -330,7 +324,7 @@ func TestNoticesOfUnknownInstancesAreBounded(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if stored, queued := len(r.notices()), r.ec2.Queued(); stored < 500 || stored > 510 || stored+queued != 600 {
-			t.Errorf("%d are stored and %d are in the queue", stored, queued)
+			r.t.Errorf("%d are stored and %d are in the queue", stored, queued)
 		}
 	})
 }

@@ -41,8 +41,7 @@ func TestAnInstanceThatIsProtectedIsToldOnce(t *testing.T) {
 		ec2.on.Store(true)
 		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud = c.Cloud, ec2 }
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+		r.grow("c1")
 		r.until("it has an object", time.Minute, func() bool { return r.kube.has("c1") })
 		r.kube.Delete("NodeClaim", "c1")
 		r.reaches("c1", model.ClaimTerminating)

@@ -118,8 +118,7 @@ func TestPlansAreTakenWithoutAWordOnShifts(t *testing.T) {
 		r := newRig(t)
 		r.cfg = func(c *Config) { c.Shifts = noShifts{errors.New("no")} }
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
-		r.reaches("c1", model.ClaimInitialized)
+		r.grow("c1")
 		if r.shifted("us-east-1a") {
 			t.Error("a zone is told as shifted away from")
 		}

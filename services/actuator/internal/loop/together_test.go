@@ -117,9 +117,7 @@ func TestOfALaunchThatIsFilledInPartNoneIsLostOrDoubled(t *testing.T) {
 
 func TestCrashAnywhereInALaunchOfSeveral(t *testing.T) {
 	calls := 0
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
+	leads(t, func(r *rig) {
 		r.few(3, 2)
 		calls = r.crash.calls
 	})
