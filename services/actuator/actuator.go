@@ -127,7 +127,8 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 	}
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: r.name(), Store: m.Store(r.store), Election: r.store, Measure: m,
-		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter), Queue: m.Queue(aws.queue), Checks: m.Checks(aws.adapter), Shifts: m.Shifts(aws.shifts),
+		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter),
+		Queue: m.Queue(aws.queue), Checks: m.Checks(aws.adapter), Shifts: m.Shifts(aws.shifts),
 		Kube: m.Cluster(r.kube), Fallback: aws.known,
 		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,

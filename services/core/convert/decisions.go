@@ -8,8 +8,8 @@ import (
 )
 
 // ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of nodes that
-// stay, why pods stay pending, and what became of overlays and buffers. It is tolerant of what the planner explains in words that this version does not know. The
-// error is an *Error.
+// stay, why pods stay pending, and what became of overlays and buffers. Reasons that this version does not know are no errors.
+// The error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
 	r.at("plan", "plan", "")

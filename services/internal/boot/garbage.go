@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// How much garbage there may be before it is collected. Go's own rule is as much as there is in use: of a small heap it is collected
-// over and over, and half of a large one would be garbage. Here it is garbageLeast, or a quarter of what is in use where that is more, and half
-// of more than garbageLarge, of which collecting would be a third to a half of what a service computes.
+// How much garbage there may be before it is collected. Go's own rule, as much as there is in use, collects a small heap over and
+// over, and leaves half of a large one garbage. Here it is garbageLeast, or a quarter of what is in use where that is more, and
+// half of what is in use above garbageLarge, where collecting would be a third to a half of what a service computes.
 const (
 	garbageLeast = 4 << 20
 	garbageLarge = 96 << 20
@@ -82,7 +82,8 @@ type collection int
 const (
 	collectNothing collection = iota
 	collectOnce
-	// collectTwice is for the end of the start: what pools hold outlives one collection, and the buffers of a catalogue that was sent are megabytes.
+	// collectTwice is for the end of the start: what a sync.Pool holds outlives one collection, and the buffers of a catalogue
+	// that was sent are megabytes.
 	collectTwice
 )
 

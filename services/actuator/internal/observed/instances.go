@@ -221,8 +221,8 @@ func (s *Instances) Touched() map[model.ClaimID]bool {
 	return out
 }
 
-// Lead is for a leader that has listed instances while it stood by: of claims that were under way, and of those that the list does
-// not show, they count as not asked for yet, until a list that was asked for since. The claims are the leader's own, and resolve names those of instances that
+// Lead is for a leader that has listed instances while it stood by. Claims that were under way, and those that the list does not
+// show, count as not asked for until the next list. The claims are the leader's own, and resolve names those of instances that
 // lack the tag.
 func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim, resolve func([]cloud.Instance)) {
 	s.led, s.claims, s.resolve = time.Now(), claims, resolve

@@ -22,8 +22,8 @@ func (o *Outbox) Event(e cluster.Event) {
 // maxHints bounds the events that wait so that hints are still taken, and what a publication has of what can wait.
 const maxHints = 50
 
-// hint queues an event that is good to know, unless many events wait for their first try: events are written one by one, before the next statuses are.
-// It says whether it did.
+// hint queues an event that users can do without, unless many events wait for their first try: they are written one by one, and
+// statuses come after them. It says whether it did.
 func (o *Outbox) hint(e cluster.Event) bool {
 	if len(o.events)-o.late >= maxHints {
 		return false

@@ -56,8 +56,8 @@ type Edited struct {
 
 // Edit puts objects into a snapshot, in the place of those of their names: NodePools, EC2NodeClasses, NodeOverlays and
 // CapacityBuffers, and the PodTemplates and workloads that buffers refer to. The objects have their defaults and are
-// valid, and no two of them have one name. world is only asked where a node class is among them. The snapshot is not changed. Errors about an object are
-// *convert.ObjectErrors.
+// valid, and no two of them have one name. world is only asked where a node class is among them. The snapshot is not
+// changed. Errors about an object are *convert.ObjectErrors.
 func Edit(s *clusterpb.Snapshot, objects []runtime.Object, world func() (convert.World, error), now time.Time) (Edited, error) {
 	e := editor{s: shallow(s), now: now}
 	var classes []*awsv1.EC2NodeClass

@@ -1,8 +1,8 @@
 // Package answer reads EC2's long answers, such as the list of all instance types: the SDK's way over encoding/xml makes an object
 // of every tag, and takes most of what an actuator's start costs.
 //
-// What comes of an answer are the SDK's types, with what the SDK would have put there. Errors, and whatever in an answer is not of the plain form
-// that EC2's have, are left to the SDK. The package must never know what answers mean. Start reading at Of; then decode.go.
+// An answer becomes the SDK's types, filled as the SDK would. Errors, and answers that are not of EC2's plain form, are left to
+// the SDK. The package must never know what answers mean. Start reading at Of; then decode.go.
 package answer
 
 import (
