@@ -100,7 +100,12 @@ func (s *Sim) profileARN(name string) string {
 	return "arn:aws:iam::" + s.cfg.AccountID + ":instance-profile" + path + name
 }
 
-func (s *Sim) profileNamed(name string) (*profile, error) {
+// profileOf is the profile that a request names, whose other parameters have been read.
+func (s *Sim) profileOf(f *form) (*profile, error) {
+	name := f.str("InstanceProfileName")
+	if err := f.finish(); err != nil {
+		return nil, err
+	}
 	if p := s.profiles[name]; p != nil {
 		return p, nil
 	}
@@ -136,11 +141,7 @@ func (s *Sim) createProfile(f *form) (any, error) {
 }
 
 func (s *Sim) getProfile(f *form) (any, error) {
-	name := f.str("InstanceProfileName")
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	p, err := s.profileNamed(name)
+	p, err := s.profileOf(f)
 	if err != nil {
 		return nil, err
 	}
@@ -148,18 +149,14 @@ func (s *Sim) getProfile(f *form) (any, error) {
 }
 
 func (s *Sim) deleteProfile(f *form) (any, error) {
-	name := f.str("InstanceProfileName")
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	p, err := s.profileNamed(name)
+	p, err := s.profileOf(f)
 	switch {
 	case err != nil:
 		return nil, err
 	case p.role != "":
 		return nil, fail("DeleteConflict", "Cannot delete entity, must remove roles from instance profile first.")
 	}
-	delete(s.profiles, name)
+	delete(s.profiles, p.name)
 	return nothing{}, nil
 }
 
@@ -203,11 +200,8 @@ func (s *Sim) profilePage(f *form, pass func(*profile) bool) (any, error) {
 }
 
 func (s *Sim) tagProfile(f *form) (any, error) {
-	name, tags := f.str("InstanceProfileName"), f.tags("Tags.member")
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	p, err := s.profileNamed(name)
+	tags := f.tags("Tags.member")
+	p, err := s.profileOf(f)
 	if err != nil {
 		return nil, err
 	}
@@ -216,11 +210,8 @@ func (s *Sim) tagProfile(f *form) (any, error) {
 }
 
 func (s *Sim) addRoleToProfile(f *form) (any, error) {
-	name, role := f.str("InstanceProfileName"), f.str("RoleName")
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	p, err := s.profileNamed(name)
+	role := f.str("RoleName")
+	p, err := s.profileOf(f)
 	if err != nil {
 		return nil, err
 	}
@@ -235,16 +226,13 @@ func (s *Sim) addRoleToProfile(f *form) (any, error) {
 }
 
 func (s *Sim) removeRoleFromProfile(f *form) (any, error) {
-	name, role := f.str("InstanceProfileName"), f.str("RoleName")
-	if err := f.finish(); err != nil {
-		return nil, err
-	}
-	p, err := s.profileNamed(name)
+	role := f.str("RoleName")
+	p, err := s.profileOf(f)
 	if err != nil {
 		return nil, err
 	}
 	if p.role != role {
-		return nil, fail("NoSuchEntity", "The role with name %s cannot be found in instance profile %s.", role, name)
+		return nil, fail("NoSuchEntity", "The role with name %s cannot be found in instance profile %s.", role, p.name)
 	}
 	p.role = ""
 	return nothing{}, nil
