@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -202,6 +204,36 @@ func TestNewLeaderDoesNotForgetWhatHasDrifted(t *testing.T) {
 		r.ec2.Publish("ami")
 		r.until("the old image is the present one again", 10*time.Minute, func() bool { return r.claim("c1").Drifted == model.Reason{} })
 	})
+}
+
+// TestNodesDoNotDriftFromWhatALeaderRecalls: what is kept for the next leader can be older than the newest image.
+func TestNodesDoNotDriftFromWhatALeaderRecalls(t *testing.T) {
+	leads(t, func(r *rig) {
+		r.grow("c1")
+		r.until("what the class selects is kept", 10*time.Minute, func() bool {
+			r.recalled, _ = r.store.Recall(r.t.Context(), "market")
+			return r.recalled != nil
+		})
+		r.newImage()
+		r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("c1", model.ClaimGone)
+		r.stop()
+		r.cfg = func(c *Config) { c.Classes = slowClasses{c.Classes} }
+		r.start()
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if why := r.claim("d1-r0").Drifted; !why.OK() {
+				r.t.Fatalf("a node of the newest image has drifted: %s", why.Message)
+			}
+		}
+	})
+}
+
+// slowClasses has AWS take its time.
+type slowClasses struct{ cloud.Classes }
+
+func (s slowClasses) Resolve(ctx context.Context, spec cloud.ClassSpec) (cloud.Class, error) {
+	time.Sleep(5 * time.Second)
+	return s.Classes.Resolve(ctx, spec)
 }
 
 func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {

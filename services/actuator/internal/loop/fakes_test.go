@@ -211,6 +211,8 @@ type rig struct {
 	kube  *fakeKube
 	crash *crash
 	cfg   func(*Config)
+	// recalled is what every process recalls of the market, whatever is kept; nil for what is kept.
+	recalled []byte
 
 	loop *Loop
 	stop func()
@@ -496,6 +498,9 @@ func (p process) Remember(ctx context.Context, f store.Fence, name string, data 
 }
 
 func (p process) Recall(ctx context.Context, name string) ([]byte, error) {
+	if p.rig.recalled != nil {
+		return p.rig.recalled, nil
+	}
 	return p.rig.store.Recall(ctx, name)
 }
 

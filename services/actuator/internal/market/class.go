@@ -26,8 +26,11 @@ type Class struct {
 	resolved   cloud.Class
 	resolvedAt time.Time
 	lags       bool
-	failure    model.Reason
-	zones      map[string]string // ids by zone, of resolved
+	// recalled says that resolved is what was kept by who led before: good to launch with until AWS has answered, and no
+	// proof that a node has drifted, since AWS may have published an image meanwhile.
+	recalled bool
+	failure  model.Reason
+	zones    map[string]string // ids by zone, of resolved
 	// reservedSince is since when resolved has the reservations that it has.
 	reservedSince time.Time
 	// due says to resolve without waiting.
@@ -94,6 +97,9 @@ func (c *Class) NotReady() model.Reason {
 // would boot an image of the other.
 func (c *Class) unresolved() bool { return c.resolvedAt.IsZero() || c.lags }
 
+// current says that what the class selects is what AWS said last.
+func (c *Class) current() bool { return !c.unresolved() && !c.recalled }
+
 // Asked says that AWS was asked for the class once, as far as it can be.
 func (c *Class) Asked() bool {
 	return !c.invalid.OK() || !c.resolvedAt.IsZero() || !c.failure.OK()
@@ -102,7 +108,7 @@ func (c *Class) Asked() bool {
 // Status is what the object's status says.
 func (c *Class) Status() cluster.ClassStatus {
 	return cluster.ClassStatus{
-		Name: c.Spec.Name, Generation: c.Spec.Generation, Hash: c.Spec.Hash, Class: c.resolved, Resolved: !c.unresolved(),
+		Name: c.Spec.Name, Generation: c.Spec.Generation, Hash: c.Spec.Hash, Class: c.resolved, Resolved: c.current(),
 		Invalid: c.invalid, InvalidWhy: c.invalidWhy, NotReady: c.NotReady(),
 	}
 }
@@ -145,12 +151,12 @@ func (c *Class) reservations() []string {
 // ReservedSince is since when the class has selected the reservations that it selects now.
 func (c *Class) ReservedSince() time.Time { return c.reservedSince }
 
-// Present is what the class asks for now. What it selects is left out while it is not whole.
+// Present is what the class asks for now. What it selects is left out while it is not whole, or may be old.
 func (c *Class) Present() apply.Class {
 	out := apply.Class{
 		NodeClass: model.NodeClass{Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady(), Reservations: c.reservations()}, ZoneIDs: c.zones, Shapes: c.Shapes(),
 	}
-	if c.unresolved() || !c.resolved.NotReady.OK() {
+	if !c.current() || !c.resolved.NotReady.OK() {
 		return out
 	}
 	for _, i := range c.resolved.Images {

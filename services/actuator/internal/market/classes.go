@@ -222,7 +222,7 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 // selected notes what a class selects, as it was at that time.
 func (s *Classes) selected(ctx context.Context, c *Class, got cloud.Class, at time.Time) {
 	before := c.reservations()
-	c.resolved, c.resolvedAt, c.failure, c.lags = got, at, model.Reason{}, false
+	c.resolved, c.resolvedAt, c.failure, c.lags, c.recalled = got, at, model.Reason{}, false, false
 	if c.reservedSince.IsZero() || !slices.Equal(before, c.reservations()) {
 		c.reservedSince = at
 	}

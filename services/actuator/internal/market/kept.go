@@ -183,4 +183,5 @@ func (s *Classes) recallClass(ctx context.Context, c *Class) {
 		return
 	}
 	s.selected(ctx, c, k.Resolved, k.At)
+	c.recalled = true
 }

@@ -143,6 +143,13 @@ func TestWhatWasLearnedIsKept(t *testing.T) {
 	if !again.class.due || again.class.unresolved() {
 		t.Errorf("due: %v, unresolved: %v; want that it is good to begin with, and asked for again", again.class.due, again.class.unresolved())
 	}
+	if p, status := again.class.Present(), again.class.Status(); len(p.Images) != 0 || status.Resolved {
+		t.Errorf("nodes drift from %v, and the status says that it is resolved: %v; want neither before AWS has answered", p.Images, status.Resolved)
+	}
+	next.take(t.Context(), again.class, again.class.resolved, nil)
+	if p, status := again.class.Present(), again.class.Status(); len(p.Images) != 1 || !status.Resolved {
+		t.Errorf("nodes drift from %v, and the status says that it is resolved: %v; want what AWS has answered", p.Images, status.Resolved)
+	}
 	next.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "2"}})
 	next.recallClass(t.Context(), next.Get("default"))
 	if !next.Get("default").unresolved() {
