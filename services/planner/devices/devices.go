@@ -106,11 +106,6 @@ func (s *Stock) Free(selector string) int {
 	return n
 }
 
-// Fits says whether a place with these devices, none of them taken, has those of one pod's claims.
-func Fits(list []model.NodeDevice, claims []model.DeviceClaim) bool {
-	return NewStock(list, nil).Take(claims)
-}
-
 func (s *Stock) usable(device int) bool {
 	return !s.taken[device] && s.devices[device].Unsupported == ""
 }

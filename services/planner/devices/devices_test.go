@@ -160,7 +160,7 @@ func TestAHopelessSearchEnds(t *testing.T) {
 	}
 	c := claim(request("r", option("", "a", 8)))
 	c.Constraints = []model.DeviceConstraint{{Attribute: "gpu/numa"}, {Attribute: "gpu/side"}}
-	if devices.Fits(list, []model.DeviceClaim{c, c, c}) {
+	if devices.NewStock(list, nil).Take([]model.DeviceClaim{c, c, c}) {
 		t.Error("found what is not there")
 	}
 }
@@ -339,8 +339,5 @@ func TestDims(t *testing.T) {
 	want = model.Amounts{{Resource: "devices:a", Value: 2}, {Resource: "devices:a+b", Value: 2}, {Resource: "devices:b", Value: 1}}
 	if diff := cmp.Diff(want, d.Free(stock)); diff != "" {
 		t.Errorf("free (-want +got):\n%s", diff)
-	}
-	if !devices.Countable(&classes[0]) || devices.Countable(&classes[1]) {
-		t.Error("counting is all there is to the first class, and not to the second")
 	}
 }

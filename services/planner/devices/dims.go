@@ -125,13 +125,3 @@ func sorted(a model.Amounts) model.Amounts {
 	slices.SortFunc(a, func(x, y model.Amount) int { return cmp.Compare(x.Resource, y.Resource) })
 	return a
 }
-
-// Countable says whether counting is all there is to a class's claims, so that pods of such classes fit by Dims exactly
-// if they fit in some order.
-func Countable(c *model.PodClass) bool {
-	return !slices.ContainsFunc(c.DeviceClaims, func(d model.DeviceClaim) bool {
-		return d.Name != "" || len(d.Constraints) > 0 || slices.ContainsFunc(d.Requests, func(q model.DeviceRequest) bool {
-			return len(q.Options) != 1 || q.Options[0].Count == 0
-		})
-	})
-}

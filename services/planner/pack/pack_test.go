@@ -94,7 +94,7 @@ func cheapest(s *model.Snapshot) int64 {
 
 func newScheduler(w *view.World, lim *market.Limits) *pack.Scheduler {
 	rules, v := podrules.New(w), view.NewView(w)
-	m, tally := market.NewMarket(w, rules), topology.NewTally(rules, v, nil)
+	m, tally := market.NewMarket(w, rules, func() bool { return false }), topology.NewTally(rules, v, nil)
 	m.EachOffer(tally.Offer)
 	matcher := fit.NewMatcher(v)
 	matcher.CheckPeers(tally)

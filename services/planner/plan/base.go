@@ -132,7 +132,7 @@ func (b *base) at(now time.Time, stop func() bool) error {
 			return err
 		}
 		steps = []func(){
-			func() { b.podRules = podrules.New(b.world) }, func() { b.market = market.NewMarketUntil(b.world, b.podRules, stop) },
+			func() { b.podRules = podrules.New(b.world) }, func() { b.market = market.NewMarket(b.world, b.podRules, stop) },
 		}
 	}
 	err := inTurn(stop, append(steps, func() { b.limits = market.NewLimits(b.world) },

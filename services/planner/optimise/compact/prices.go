@@ -227,12 +227,3 @@ func (r *ResourcePrices) try(w []float64, best float64) float64 {
 	}
 	return best
 }
-
-// Places are how many bins rules ask for.
-func (r *ResourcePrices) Places() []float64 {
-	var out []float64
-	for _, p := range r.places {
-		out = append(out, p.demand)
-	}
-	return out
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
@@ -36,38 +35,18 @@ func (l *backlog) obey(rules []podrules.NodeRule) {
 	l.group()
 }
 
-// group finds the shapes. Items with host ports are a shape each.
+// group finds the shapes.
 func (l *backlog) group() {
-	index := make(map[string]int)
-	var key []byte
-	for i, it := range l.items {
-		key = l.shapeKey(key[:0], i)
-		alone := len(it.Class.HostPorts) > 0
-		k, ok := index[string(key)]
-		if !ok || alone {
-			k = len(l.shapes)
-			l.shapes = append(l.shapes, nil)
-		}
-		if !alone {
-			index[string(key)] = k
-		}
-		l.shapes[k] = append(l.shapes[k], i)
+	var g groups
+	for i := range l.items {
+		it := &l.items[i]
+		g.add(i, it, l.appendRules(appendKind(g.key[:0], it), i))
 	}
+	l.shapes = g.list
 }
 
-// shapeKey writes down all that packing sees of an item.
-func (l *backlog) shapeKey(key []byte, item int) []byte {
-	it := &l.items[item]
-	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
-	for _, q := range it.Class.Requested {
-		key = binary.AppendVarint(key, q)
-	}
-	if it.Segment != nil {
-		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
-	}
-	if devices.ClaimsDevices(it.Class.PodClass) || len(it.Class.Shared) > 0 {
-		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
-	}
+// appendRules writes down what rules see of an item.
+func (l *backlog) appendRules(key []byte, item int) []byte {
 	key = append(key, '|')
 	for _, r := range l.rules.of[item] {
 		rule := &l.rules.rules[r]

@@ -1,12 +1,10 @@
 package purchase
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/bits"
-	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
@@ -77,42 +75,17 @@ func effort(p *model.Policy) (work int64, gap float64) {
 	return work, model.Or(p.GapTarget, model.DefaultGapTarget)
 }
 
-// group finds the kinds. Rows with host ports are a kind each.
+// group finds the kinds.
 func (p *formulation) group() {
-	index := make(map[string]int)
-	var key []byte
+	var g groups
 	for k, row := range p.rows {
 		it := &p.backlog.items[row[0]]
-		key = appendKind(key[:0], it)
-		i, ok := index[string(key)]
-		alone := len(it.Class.HostPorts) > 0
-		if !ok || alone {
-			i = len(p.kinds)
-			p.kinds = append(p.kinds, nil)
-		}
-		if !alone {
-			index[string(key)] = i
-		}
-		p.kinds[i] = append(p.kinds[i], k)
+		g.add(k, it, appendKind(g.key[:0], it))
 		if !it.Class.Profile.Indifferent {
 			p.withPreferences = append(p.withPreferences, k)
 		}
 	}
-}
-
-// appendKind writes down what options see of an item.
-func appendKind(key []byte, it *market.Item) []byte {
-	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
-	for _, q := range it.Class.Requested {
-		key = binary.AppendVarint(key, q)
-	}
-	if it.Segment != nil {
-		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
-	}
-	if devices.ClaimsDevices(it.Class.PodClass) || len(it.Class.Shared) > 0 {
-		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
-	}
-	return key
+	p.kinds = g.list
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
