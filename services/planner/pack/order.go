@@ -14,14 +14,15 @@ import (
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
 // another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
 // mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them there are many nodes in each domain,
-// and what whole ones cost matters little. Up to mostFewer, of up to mostItems classes and segments, are packed once more as if nodes cost more.
+// and what whole ones cost matters little. Up to mostFewer, of up to mostItems classes and segments, are packed once more as if nodes cost more, and of any number those that may well cost
+// less so.
 const (
 	few          = 32
 	several      = 128
 	mostBegins   = 8
 	mostOutlined = 1024
 	mostFewer    = 4096
-	mostItems    = 256
+	mostItems    = 1024
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -176,7 +177,7 @@ func otherOrders(a *attempt) []order {
 		pods += len(it.Pods)
 	}
 	tied := slices.ContainsFunc(a.items, func(it market.Item) bool { return a.s.rules.Constrained(it.Class) })
-	if pods > mostFewer || len(a.claims) == 0 && !left || a.prefers() && !left {
+	if len(a.claims) == 0 && !left || a.prefers() && !left {
 		return nil
 	}
 	var out []order
@@ -198,10 +199,17 @@ func otherOrders(a *attempt) []order {
 	for i := range out {
 		out[i].overhead = a.order.overhead
 	}
-	if fewer := (order{overhead: model.DefaultPerNodeOverhead}); a.s.buyer.Overhead < fewer.overhead && len(a.wantedItems) <= mostItems {
+	fewer := order{overhead: model.DefaultPerNodeOverhead}
+	if a.s.buyer.Overhead < fewer.overhead && (pods <= mostFewer && len(a.wantedItems) <= mostItems || a.mayCostLess(fewer.overhead)) {
 		out = append(out, fewer)
 	}
 	return out
+}
+
+// mayCostLess says that what taking nodes to cost more may lose, their number, is no more than what an attempt costs over what is proven
+// to be needed.
+func (a *attempt) mayCostLess(overhead int64) bool {
+	return a.s.proof.Known() && overhead*int64(len(a.claims)) <= outcomeOf(a).cost-a.s.proof.Price
 }
 
 // prefers says whether any of the pods prefer to be near others, or not to be.
