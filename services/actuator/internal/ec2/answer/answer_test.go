@@ -221,6 +221,7 @@ func TestWhatAPageSaidStaysWhileTheNextIsRead(t *testing.T) {
 
 func FuzzAnswers(f *testing.F) {
 	f.Add(`<A>` + price + `</A>`)
+	f.Add(`<A xmlns="<></A>`)
 	f.Add(`<A xmlns="b"><instanceTypeSet><item><vCpuInfo><defaultVCpus>2</defaultVCpus><validCores><item>1</item></validCores></vCpuInfo>` +
 		`<bareMetal>false</bareMetal><processorInfo><sustainedClockSpeedInGhz>3.1</sustainedClockSpeedInGhz></processorInfo></item></instanceTypeSet></A>`)
 	f.Fuzz(func(t *testing.T, body string) {

@@ -89,8 +89,10 @@ func (d *decoder) next() (text []byte, t tag, err error) {
 	} else if inner, ok := bytes.CutSuffix(t.name, []byte{'/'}); ok {
 		t.name, t.kind = inner, empty
 	}
-	if name, space, ok := bytes.Cut(t.name, []byte(` xmlns="`)); ok && t.kind != closes && len(space) > 0 && bytes.IndexAny(space, `"&<`) == len(space)-1 {
-		t.name = name
+	if name, rest, ok := bytes.Cut(t.name, []byte(` xmlns="`)); ok && t.kind != closes {
+		if space, ends := bytes.CutSuffix(rest, []byte{'"'}); ends && !bytes.ContainsAny(space, `"&<`) {
+			t.name = name
+		}
 	}
 	if bytes.ContainsAny(text, "&>") || !isName(t.name) {
 		return nil, t, errForm
