@@ -51,7 +51,7 @@ func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason)
 	if reason := v.duplicate(w, t); reason != (model.Reason{}) {
 		return model.Claim{}, reason
 	}
-	if reason := fixedSize(w, pool, t); reason != (model.Reason{}) {
+	if reason := fixedSize(pool, t); reason != (model.Reason{}) {
 		return model.Claim{}, reason
 	}
 	kept, reason := v.offerings(w, pool, class, t)
@@ -72,19 +72,17 @@ func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason)
 }
 
 // fixedSize refuses a claim that a static pool has no place for: what it replaces is on its way out and does not count.
-// So no number of plans, made from however old a picture, gives the pool more nodes than its replicas.
-func fixedSize(w model.NodeClaim, pool cluster.Pool, t tally) model.Reason {
+// So no number of plans, made from however old a picture, gives the pool more nodes than its replicas. A claim that has a place may
+// name pods: those that are to run on the node, which is launched with or without them.
+func fixedSize(pool cluster.Pool, t tally) model.Reason {
 	if pool.Replicas == nil {
 		return model.Reason{}
 	}
-	fail := func(format string, args ...any) model.Reason {
-		return model.Reason{Code: model.CodeStaticPool, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + string(pool.Name)}
-	}
-	if w.Disruption == "" && len(w.Pods) > 0 {
-		return fail("node pool %q is static: no node of it is launched for pods", pool.Name)
-	}
 	if have := t.staying[pool.Name]; have >= *pool.Replicas {
-		return fail("node pool %q is static and has %d of %d nodes", pool.Name, have, *pool.Replicas)
+		return model.Reason{
+			Code: model.CodeStaticPool, Message: fmt.Sprintf("node pool %q is static and has %d of %d nodes", pool.Name, have, *pool.Replicas),
+			Subject: "nodepool/" + string(pool.Name),
+		}
 	}
 	return model.Reason{}
 }

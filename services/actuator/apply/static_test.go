@@ -50,7 +50,8 @@ func TestAStaticPoolNeverHasMoreThanItsReplicas(t *testing.T) {
 				editPool(s, func(p *cluster.Pool) { p.Limits = model.Amounts{{Resource: "nodes", Value: 1}} })
 			}), plan(bare("a")), map[string]model.Code{"a": model.CodeLimit},
 		},
-		"for pods (case 87)": {fixed(2), plan(one()), map[string]model.Code{"new": model.CodeStaticPool}},
+		"one too few, and pods that are to run there": {fixed(2), plan(one()), map[string]model.Code{"new": 0}},
+		"for pods alone (case 87)":                    {fixed(1), plan(one()), map[string]model.Code{"new": model.CodeStaticPool}},
 		"in place of one that has drifted": {
 			fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = model.CodeDrifted }) }),
 			func() model.Plan {

@@ -330,8 +330,8 @@ type NodeClaim struct {
 	Offerings []*v1alpha1.RankedOffering `protobuf:"bytes,5,rep,name=offerings,proto3" json:"offerings,omitempty"`
 	// What its pods and DaemonSets ask for in sum on the first offering. Sorted by resource.
 	Requests []*v1alpha1.Amount `protobuf:"bytes,6,rep,name=requests,proto3" json:"requests,omitempty"`
-	// The pods that it is for, by id; none for a node of a static pool. Those of capacity buffers have ids that no object has:
-	// "buffer/namespace/name/number". Sorted.
+	// The pods that it is for, by id. A node of a static pool is for none; it names those that are to run there all the same. Those of
+	// capacity buffers have ids that no object has: "buffer/namespace/name/number". Sorted.
 	Pods []string `protobuf:"bytes,7,rep,name=pods,proto3" json:"pods,omitempty"`
 	// The price of the first offering, micro-dollars per hour.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,8,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
