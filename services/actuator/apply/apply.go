@@ -142,7 +142,8 @@ func (g Group) Bytes() int {
 type Outcome struct {
 	// Verdicts has one for each decision, sorted by decision.
 	Verdicts []model.Verdict
-	// Groups are in the order of checking: claims for pending pods by id, then disruptions by reason and id.
+	// Groups are in the order of checking: disruptions of unhealthy nodes by id, claims that stand alone by id, then other
+	// disruptions by reason and id.
 	Groups []Group
 	// Stale says why the plan can't be checked: then every decision is rejected, and nothing else that it says counts.
 	Stale model.Reason
@@ -161,12 +162,17 @@ func Verify(p model.Plan, s State) Outcome {
 		return out
 	}
 	claims, disruptions := v.sorted()
+	unhealthy := 0
+	for unhealthy < len(disruptions) && disruptions[unhealthy].Reason == model.ReasonUnhealthy {
+		v.disruption(disruptions[unhealthy], claims) // before claims, one of which may take the node's place in its static pool
+		unhealthy++
+	}
 	for _, w := range claims {
 		if w.Disruption == "" {
 			v.standalone(w)
 		}
 	}
-	for _, d := range disruptions {
+	for _, d := range disruptions[unhealthy:] {
 		v.disruption(d, claims)
 	}
 	v.rejectStrays(claims)

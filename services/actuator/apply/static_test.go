@@ -52,6 +52,15 @@ func TestAStaticPoolNeverHasMoreThanItsReplicas(t *testing.T) {
 		},
 		"one too few, and pods that are to run there": {fixed(2), plan(one()), map[string]model.Code{"new": 0}},
 		"for pods alone (case 87)":                    {fixed(1), plan(one()), map[string]model.Code{"new": model.CodeStaticPool}},
+		"in place of one that is unhealthy": {
+			fixed(1, withCondition("old", "Ready", "False", 30)),
+			func() model.Plan {
+				p := deleting(model.ReasonUnhealthy)
+				p.NodeClaims = append(p.NodeClaims, bare("a"))
+				return p
+			}(),
+			map[string]model.Code{"d-1": 0, "a": 0},
+		},
 		"in place of one that has drifted": {
 			fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = model.CodeDrifted }) }),
 			func() model.Plan {
