@@ -16,7 +16,10 @@ require (
 	k8s.io/kubernetes v1.37.1
 )
 
-require github.com/robfig/cron/v3 v3.0.1 // indirect
+require (
+	github.com/kerf-dev/kerf/services/internal v0.0.0 // indirect
+	github.com/robfig/cron/v3 v3.0.1 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -1,10 +1,10 @@
 // Package judge holds a plan against the real scheduler.
 //
 // It lets the planner plan for a case, adds the planned nodes to the cluster, each as one of the offerings that its claim
-// lists, and has the scheduler place the pods. A plan fails in two ways: a pod that is placed in the planned order may
-// not run where the plan says (Misfit), or a pod is left pending that the scheduler could place on one more node that
-// some pool allows, or on one that is there (Missed). What the planner refuses to plan for is counted apart, so that
-// nothing hides behind it. Start reading with Try.
+// lists, and has the scheduler place the pods. A plan fails where a pod that is placed in the planned order may not run
+// where the plan says (Misfit), where a pod is left pending that the scheduler could place on one more node that some pool
+// allows, or on one that is there (Missed), and where the actuator refuses any of it (Refused). What the planner refuses to
+// plan for is counted apart, so that nothing hides behind it. Start reading with Try.
 package judge
 
 import (
@@ -34,6 +34,8 @@ const (
 	Forbidden Kind = "forbidden"
 	// Violation is a plan that the planner's own verifier objects to.
 	Violation Kind = "violation"
+	// Refused is a decision that the actuator does not accept, though nothing has changed.
+	Refused Kind = "refused"
 	// Broken is an input that the planner returns an error for, or panics on.
 	Broken Kind = "broken"
 )
@@ -179,6 +181,7 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 		}
 	}
 	t.permitted()
+	t.refused()
 	t.order = slices.Clone(p.Placements)
 	slices.SortStableFunc(t.order, func(a, b model.Placement) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Pod, b.Pod))

@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -27,7 +28,18 @@ func latest() []Mutation {
 				p.Limits[i].Value /= 2
 			}
 		})},
-	}), want(judge.Forbidden, lawless()))
+	}), want(judge.Forbidden, lawless()), want(judge.Refused, []Mutation{
+		{Name: "what EC2 has none of is there", Believe: func(in *model.Input) {
+			for i := range in.Snapshot.Offerings {
+				in.Snapshot.Offerings[i].UnavailableUntil = time.Time{}
+			}
+		}},
+		{Name: "what has not drifted has", Families: gen.Nodes | gen.Removals | gen.Kinds, Believe: func(in *model.Input) {
+			for i := range in.Snapshot.Claims {
+				in.Snapshot.Claims[i].Drifted = model.Reason{Code: model.CodeDrifted, Message: "NodePoolDrifted: for the test"}
+			}
+		}},
+	}))
 }
 
 func weakerLatest() []Mutation {
