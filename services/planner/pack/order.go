@@ -199,17 +199,13 @@ func otherOrders(a *attempt) []order {
 	for i := range out {
 		out[i].overhead = a.order.overhead
 	}
-	fewer := order{overhead: model.DefaultPerNodeOverhead}
-	if a.s.buyer.Overhead < fewer.overhead && (pods <= mostFewer && len(a.wantedItems) <= mostItems || a.mayCostLess(fewer.overhead)) {
+	fewer, proof := order{overhead: model.DefaultPerNodeOverhead}, a.s.proof
+	// What that may lose is no more than the overhead of all nodes; what it may win, what they cost over what is proven to be needed.
+	pays := proof.Known() && fewer.overhead*int64(len(a.claims)) <= outcomeOf(a).cost-proof.Price
+	if a.s.buyer.Overhead < fewer.overhead && (pays || pods <= mostFewer && len(a.wantedItems) <= mostItems) {
 		out = append(out, fewer)
 	}
 	return out
-}
-
-// mayCostLess says that what taking nodes to cost more may lose, their number, is no more than what an attempt costs over what is proven
-// to be needed.
-func (a *attempt) mayCostLess(overhead int64) bool {
-	return a.s.proof.Known() && overhead*int64(len(a.claims)) <= outcomeOf(a).cost-a.s.proof.Price
 }
 
 // prefers says whether any of the pods prefer to be near others, or not to be.

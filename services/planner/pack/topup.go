@@ -37,11 +37,14 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 }
 
 // FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more after
-// what changed since; -1 where all could. The pods of DaemonSets on new nodes are there before the first of them.
-func (s *Scheduler) FirstRefused(placed []Assignment) int {
+// what changed since; -1 where all could. The pods of DaemonSets on new nodes are there before the first of them. Counted says that the pods
+// count where they are.
+func (s *Scheduler) FirstRefused(placed []Assignment, counted bool) int {
 	defer s.tally.Revert(s.tally.Mark())
 	for _, a := range placed {
-		s.Uncount(a)
+		if counted {
+			s.Uncount(a)
+		}
 	}
 	return slices.IndexFunc(placed, func(a Assignment) bool {
 		site := s.siteOf(a)

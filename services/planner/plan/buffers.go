@@ -108,7 +108,7 @@ func (c *cycle) assignBuffers() {
 		more, bought, left = c.scheduler.Assign(items, everyHost)
 		uncount()
 	}
-	if c.buffersWait = len(bought) > 0 && c.scheduler.FirstRefused(c.assigned) >= 0; !buys || c.buffersWait {
+	if c.buffersWait = len(bought) > 0 && c.scheduler.FirstRefused(c.assigned, true) >= 0; !buys || c.buffersWait {
 		c.scheduler.Revert(mark)
 		*c.limits, bought = *limits, nil
 		more, left = c.scheduler.OnHosts(items, everyHost)

@@ -402,6 +402,9 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	if why := t.draft.DependentsStay(parts...); !why.OK() {
 		return t.draft.About(parts[0].Hosts[0], why)
 	}
+	if why := t.draft.BuffersKeep(parts...); !why.OK() {
+		return t.draft.About(parts[0].Hosts[0], why)
+	}
 	if why := t.settled(parts); !why.OK() {
 		return why
 	}

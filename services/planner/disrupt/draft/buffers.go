@@ -1,5 +1,12 @@
 package draft
 
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
 // noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those with pod rules do not
 // move.
 func (dr *Draft) noteBufferPods() (held []int) {
@@ -25,4 +32,23 @@ func (dr *Draft) BufferPodsOn(hosts []int) []int {
 		out = append(out, dr.Buffered[h]...)
 	}
 	return out
+}
+
+// BuffersKeep says that what buffers have on hosts that stay could still be theirs, after the moves of decisions that the view has, or what
+// would be in the way: the buffer would get another node for it, and what was saved would be spent again.
+func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
+	if len(dr.BufferPods) == 0 {
+		return model.Reason{}
+	}
+	goes := func(h int) bool {
+		return dr.View.Removed(h) || slices.ContainsFunc(decisions, func(d Decision) bool { return slices.Contains(d.Hosts, h) })
+	}
+	stay := slices.DeleteFunc(slices.Clone(dr.BufferPods), func(a pack.Assignment) bool { return a.Claim == nil && goes(a.Host) })
+	i := dr.Scheduler.FirstRefused(stay, false)
+	if i < 0 {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeCapacityBuffer, Message: "where its pods fit, their rules or those of a capacity buffer keep them from what the buffer has there",
+	}
 }

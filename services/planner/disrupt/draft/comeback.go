@@ -103,7 +103,7 @@ func (x *comeback) firstRefused() (refused pack.Assignment, some bool) {
 			}
 		}
 	}
-	i := x.dr.Scheduler.FirstRefused(placed)
+	i := x.dr.Scheduler.FirstRefused(placed, true)
 	if i < 0 {
 		return refused, false
 	}
