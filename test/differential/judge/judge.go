@@ -36,6 +36,8 @@ const (
 	Violation Kind = "violation"
 	// Refused is a decision that the actuator does not accept, though nothing has changed.
 	Refused Kind = "refused"
+	// Restless is a cluster that plans go on to change for ever, though nothing else does.
+	Restless Kind = "restless"
 	// Broken is an input that the planner returns an error for, or panics on.
 	Broken Kind = "broken"
 )
@@ -123,6 +125,9 @@ func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 	}
 	if !t.decide(o.Believe) {
 		return t.Result, nil
+	}
+	if o.Believe == nil {
+		t.rest()
 	}
 	unplaced := t.unplaced()
 	for i := range max(1, o.Worlds) {

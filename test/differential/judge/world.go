@@ -152,13 +152,18 @@ func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
 func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *kube.Node {
 	key := fmt.Sprintf("%s of %s: %s/%s/%s %v", name, pool.Name, o.InstanceType, o.Zone, o.CapacityType, own)
 	return once(t.made.nodes, key, func() *kube.Node {
-		it := t.instanceType(o.InstanceType)
-		n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: t.overlaid(it, o), VolumeLimits: t.attachLimits(it.Name)}
-		n.Devices = devices(pool, o.InstanceType)
-		n.Labels = gen.Over(own, gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType))
-		n.Labels = gen.With(n.Labels, labels.Hostname, name)
+		n := t.nodeOf(name, pool, o, own, taints)
 		return kube.NewNode(&n)
 	})
+}
+
+func (t *trial) nodeOf(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) model.Node {
+	it := t.instanceType(o.InstanceType)
+	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: t.overlaid(it, o), VolumeLimits: t.attachLimits(it.Name)}
+	n.Devices = devices(pool, o.InstanceType)
+	n.Labels = gen.Over(own, gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType))
+	n.Labels = gen.With(n.Labels, labels.Hostname, name)
+	return n
 }
 
 // reset hands the cluster to the scheduler: the nodes, the pods that are bound, and on each new node the DaemonSets' pods,
