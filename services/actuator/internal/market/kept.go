@@ -6,12 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"reflect"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/boot"
 )
 
 // Memory keeps what was learned over restarts, so that who leads next need not ask for it before it plans. Nothing depends on
@@ -26,7 +30,7 @@ type Memory interface {
 // fact is what the market's knowledge is kept as.
 const fact = "market"
 
-// keptVersion is the form of kept. Another form is not read.
+// keptVersion is what kept means. What has another is not read.
 const keptVersion = 1
 
 // classAge is for how long what a class selected is good enough to begin with: it is asked for again at once.
@@ -34,7 +38,10 @@ const classAge = time.Hour
 
 // kept is what is known of the market, as it is kept.
 type kept struct {
-	Version  int
+	Version int
+	// Reading is by what types and classes were read of AWS's answers. What another release has read lacks what this one knows of
+	// them, and nodes would be bought, or drift, for that; so it is asked for.
+	Reading  string
 	Region   string
 	Types    []catalog.Type
 	TypesAt  time.Time
@@ -53,6 +60,34 @@ type keptClass struct {
 	Hash       string
 	Resolved   cloud.Class
 	At         time.Time
+}
+
+// reading is by what this program reads: its release, and the fields of what it keeps, as builds between releases have one version.
+func reading() string {
+	v := boot.ReadVersion()
+	fields := fnv.New64a()
+	list(fields, reflect.TypeFor[kept](), map[reflect.Type]bool{})
+	return fmt.Sprintf("%s %s %x", v.Version, v.Revision, fields.Sum64())
+}
+
+// list writes the fields of a type, and of those that it is made of.
+func list(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
+	switch t.Kind() {
+	case reflect.Map:
+		list(w, t.Key(), seen)
+		list(w, t.Elem(), seen)
+	case reflect.Slice, reflect.Array, reflect.Pointer:
+		list(w, t.Elem(), seen)
+	case reflect.Struct:
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		for f := range t.Fields() {
+			fmt.Fprintln(w, t, f.Name, f.Type, f.Tag) //nolint:errcheck // a hash takes everything
+			list(w, f.Type, seen)
+		}
+	}
 }
 
 func encode(k kept) ([]byte, error) {
@@ -104,10 +139,14 @@ func (m *Market) recall(ctx context.Context) bool {
 	return false
 }
 
-// take takes over what was kept. It is as old as it says, and asked for again when it is due.
+// take takes over what was kept. It is as old as it says, and asked for again when it is due; types and classes that another release
+// has read are asked for at once.
 func (m *Market) take(k kept) {
-	m.before, m.memoryBefore, m.repriced = k.Classes, k.Memory, true
-	if len(k.Types) > 0 {
+	m.memoryBefore, m.repriced = k.Memory, true
+	if k.Reading == reading() {
+		m.before = k.Classes
+	}
+	if len(k.Types) > 0 && k.Reading == reading() {
 		m.types, m.typesAt, m.onDemand, m.unpriced, m.askedTypes = k.Types, k.TypesAt, k.OnDemand, k.Unpriced, true
 	}
 	if !k.SpotAt.IsZero() {
@@ -128,7 +167,7 @@ func (s *Classes) Keep(ctx context.Context) {
 	}
 	// What is kept is replaced as a whole where it changes, so that a worker may read it.
 	k := kept{
-		Version: keptVersion, Region: m.cfg.Region, Types: m.types, TypesAt: m.typesAt, OnDemand: m.onDemand, Unpriced: m.unpriced,
+		Version: keptVersion, Reading: reading(), Region: m.cfg.Region, Types: m.types, TypesAt: m.typesAt, OnDemand: m.onDemand, Unpriced: m.unpriced,
 		SpotAt: m.spotAt, Classes: map[model.NodeClassName]keptClass{}, Memory: s.memory.clone(),
 	}
 	for name, c := range s.byName {
