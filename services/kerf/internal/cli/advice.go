@@ -32,7 +32,7 @@ type search struct {
 }
 
 // advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
-// warning says that there was no time to look further; "" where there was.
+// warning says why not all was looked for, such as that there was no time; "" where all was.
 func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse) (found []advise.Advice, warning string, err error) {
 	if p.advice == 0 || p.explain != "" {
 		return nil, "", nil
@@ -42,8 +42,8 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 		return nil, "", fmt.Errorf("look for advice: %w", err)
 	}
 	base, err := coreconvert.ReadPlan(resp.GetPlan())
-	if err != nil {
-		return nil, "", fmt.Errorf("look for advice: %w", err)
+	if err != nil { // a planner that runs elsewhere may be of a newer release, and the plan itself is shown all the same
+		return nil, "advice was not looked for, as the plan has what this kerf does not know: " + err.Error() + "; take the kerf of the planner's release", nil
 	}
 	s := &search{std: std, over: func() bool { return ctx.Err() != nil }}
 	if p.adviceTime > 0 {

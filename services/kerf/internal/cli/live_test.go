@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -200,6 +201,43 @@ func TestTheLiveClusterIsPlannedFor(t *testing.T) {
 	r := run(t, "", "plan", "--watcher", addr, "--explain", "node/ip-10-0-0-1.ec2.internal")
 	if r.code != cli.ExitOK || !strings.Contains(r.out, "m5.large") || !strings.Contains(r.out, "default/inflate") {
 		t.Errorf("exit code %d, explained %q, said %q", r.code, r.out, r.err)
+	}
+}
+
+// newer is the planner of a newer release, whose plans have reasons that this one does not know.
+type newer struct {
+	plannerpb.UnimplementedPlannerServiceServer
+}
+
+func (newer) Session(stream plannerpb.PlannerService_SessionServer) error {
+	req := &plannerpb.PlanRequest{Snapshot: &clusterpb.Snapshot{}}
+	for req.Decide == nil {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		proto.Merge(req.GetSnapshot(), m.GetSnapshot().GetSnapshot())
+		req.Decide = m.GetDecide()
+	}
+	resp, err := planner.Decide(stream.Context(), req)
+	if err != nil {
+		return err
+	}
+	resp.GetPlan().GetNodes()[0].Reason = &clusterpb.Reason{Code: 9999, Message: "news"}
+	part := &plannerpb.PlanPart{Plan: resp.GetPlan(), Last: true}
+	return stream.Send(&plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: part}})
+}
+
+func TestThePlanOfANewerReleaseIsShown(t *testing.T) {
+	t.Parallel()
+	from := serveWatcher(t, &watcher{parts: parts(running(t)), policy: livePolicy()})
+	of := serve(t, func(r grpc.ServiceRegistrar) { plannerpb.RegisterPlannerServiceServer(r, newer{}) })
+	r := run(t, "", "plan", "--watcher", from, "--planner", of, "-o", "json", "--advice=1")
+	if r.code != cli.ExitOK || !strings.Contains(r.out, `"news"`) {
+		t.Errorf("exit code %d, printed %.200q; want the plan", r.code, r.out)
+	}
+	if want := "9999 is not known"; !strings.Contains(r.err, want) || !strings.Contains(r.err, "take the kerf of the planner's release") {
+		t.Errorf("said %q, want a warning with %q, and what to do", r.err, want)
 	}
 }
 
