@@ -14,11 +14,14 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
+// hashVersion is the version of all hashes that Kerf writes, for Karpenter, which makes others and compares those of one version.
+const hashVersion = "kerf"
+
 // SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are
 // gone. Each condition tells which generation it is about: what was found for another stands until more is known.
 func SetClass(o *unstructured.Unstructured, s cluster.ClassStatus, now time.Time) {
 	setFinalizer(o, labels.FinalizerNodeClass)
-	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{labels.NodeClassHash: s.Hash}))
+	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{labels.NodeClassHash: s.Hash, labels.NodeClassHashVersion: hashVersion}))
 	status := statusOf(o)
 	if s.Resolved || status["subnets"] == nil {
 		status["subnets"] = subnets(s.Class)

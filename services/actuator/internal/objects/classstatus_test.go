@@ -124,3 +124,15 @@ func TestAClassShowsItsReservations(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestKerfsHashOfAClassIsNotTakenForKarpenters: a cluster that goes back has claims of Karpenter's with a hash of its class, and
+// they drift from another hash of the same version.
+func TestKerfsHashOfAClassIsNotTakenForKarpenters(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetAnnotations(map[string]string{"karpenter.k8s.aws/ec2nodeclass-hash": "456", "karpenter.k8s.aws/ec2nodeclass-hash-version": "v4"})
+	SetClass(o, cluster.ClassStatus{Hash: "789"}, time.Unix(1, 0))
+	got := o.GetAnnotations()
+	if got["karpenter.k8s.aws/ec2nodeclass-hash"] != "789" || got["karpenter.k8s.aws/ec2nodeclass-hash-version"] != "kerf" {
+		t.Errorf("annotations %v; want Kerf's hash, with a version of its own", got)
+	}
+}

@@ -22,7 +22,7 @@ func NodeClaim(o *karpenterv1.NodeClaim) (model.Claim, error) {
 	c := model.Claim{
 		ID: model.ClaimID(o.Name), NodePool: model.PoolName(o.Labels[labels.NodePool]),
 		NodeClass: model.NodeClassName(o.Spec.NodeClassRef.Name),
-		PoolHash:  o.Annotations[labels.NodePoolHash], ClassHash: o.Annotations[labels.NodeClassHash],
+		PoolHash:  hash(o, labels.NodePoolHash, labels.NodePoolHashVersion), ClassHash: hash(o, labels.NodeClassHash, labels.NodeClassHashVersion),
 		InstanceType: model.TypeName(o.Labels[labels.InstanceType]), Zone: o.Labels[labels.Zone],
 		InstanceID: o.Status.ProviderID[strings.LastIndexByte(o.Status.ProviderID, '/')+1:], ProviderID: o.Status.ProviderID,
 		ImageID: o.Status.ImageID, Node: model.NodeName(o.Status.NodeName),
@@ -63,6 +63,15 @@ func NodeClaim(o *karpenterv1.NodeClaim) (model.Claim, error) {
 		}
 	}
 	return c, claimTimes(o, &c)
+}
+
+// hash is a hash of Kerf's; "" for one of Karpenter's, which has its version beside it and says nothing here: Karpenter writes its own
+// also on claims of Kerf's that it finds.
+func hash(o *karpenterv1.NodeClaim, key, version string) string {
+	if o.Annotations[version] != "" {
+		return ""
+	}
+	return o.Annotations[key]
 }
 
 // claimState is how far a claim is, and how far it came before it began to end.

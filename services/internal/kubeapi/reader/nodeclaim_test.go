@@ -134,3 +134,15 @@ func TestAClaimThatCannotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// TestHashesOfKarpentersSayNothing: Karpenter writes its own on claims of Kerf's too, and a cluster may come back from it.
+func TestHashesOfKarpentersSayNothing(t *testing.T) {
+	theirs := strings.Replace(nodeClaim, "    karpenter.sh/nodepool-hash: \"1\"\n", `    karpenter.sh/nodepool-hash: "1"
+    karpenter.sh/nodepool-hash-version: v3
+    karpenter.k8s.aws/ec2nodeclass-hash-version: v4
+`, 1)
+	got, err := read(t, theirs)
+	if err != nil || got.PoolHash != "" || got.ClassHash != "" {
+		t.Errorf("hashes %q and %q, error %v; want none", got.PoolHash, got.ClassHash, err)
+	}
+}
