@@ -50,7 +50,7 @@ type Config struct {
 	// may patch pods/status, "on" without asking, or "off"; empty is "auto".
 	Nominations string `json:"nominations"`
 	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down: "auto" where
-	// the actuator may patch pods, or "off"; empty is "auto".
+	// the actuator may patch pods/status, or "off"; empty is "auto".
 	PodDeletionCosts string `json:"pod_deletion_costs"`
 	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
 	// only nodes that are unhealthy by both are taken.

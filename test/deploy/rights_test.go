@@ -28,7 +28,7 @@ func TestWhatEachServiceMayWrite(t *testing.T) {
 		harness.Watcher: nil,
 		harness.Actuator: {
 			"create events",
-			"update nodes", "patch nodes", "delete nodes", "delete pods", "patch pods", "create pods/binding", "create pods/eviction", "patch pods/status",
+			"update nodes", "patch nodes", "delete nodes", "delete pods", "create pods/binding", "create pods/eviction", "patch pods/status",
 			"update karpenter.k8s.aws/ec2nodeclasses", "update karpenter.k8s.aws/ec2nodeclasses/status",
 			"create karpenter.sh/nodeclaims", "update karpenter.sh/nodeclaims", "delete karpenter.sh/nodeclaims",
 			"update karpenter.sh/nodeclaims/status", "update karpenter.sh/nodepools/status",

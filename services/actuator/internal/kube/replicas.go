@@ -37,16 +37,16 @@ type Replicas struct {
 
 var _ cluster.Replicas = (*Replicas)(nil)
 
-// CanCost asks for the actuator's own right to patch pods.
+// CanCost asks for the actuator's own right to patch the status of pods, by which their annotations are changed as well.
 func (r *Replicas) CanCost(ctx context.Context) (bool, string, error) {
-	allowed, err := may(ctx, r.client, "patch", "")
+	allowed, err := may(ctx, r.client, "patch", "status")
 	switch {
 	case err != nil:
 		return false, "", err
 	case !allowed:
-		return false, "there is no right to patch pods: grant it as deploy/base/rbac.yaml does", nil
+		return false, "there is no right to patch pods/status: grant it as deploy/rbac/rbac.yaml does", nil
 	}
-	return true, "there is the right to patch pods", nil
+	return true, "there is the right to patch pods/status", nil
 }
 
 // On are the replicas on a node.
@@ -107,7 +107,8 @@ func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(x.ID), "/")
-	err = r.client.Pods(namespace).Patch(ctx, name, apiserver.PodPatch{Type: types.MergePatchType, Data: patch, FieldManager: fieldManager})
+	// By its status, because who may patch pods themselves may change what they run.
+	err = r.client.Pods(namespace).Patch(ctx, name, apiserver.PodPatch{Type: types.MergePatchType, Data: patch, FieldManager: fieldManager, Subresource: "status"})
 	// Another uid makes the patch invalid, another version a conflict.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return nil

@@ -17,7 +17,7 @@ import (
 func used() map[string][]string {
 	return map[string][]string{
 		"nodes":                                       {"delete", "get", "list", "patch", "update", "watch"},
-		"pods":                                        {"delete", "list", "patch", "watch"},
+		"pods":                                        {"delete", "list", "watch"},
 		"pods/eviction":                               {"create"},
 		"pods/status":                                 {"patch"},
 		"pods/binding":                                {"create"},
