@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -38,6 +39,11 @@ func TestOfferingsMeetRequirements(t *testing.T) {
 		"one that the pool asks for, which it lacks":              {pool: []model.Requirement{is("team", model.Exists)}},
 		"one that the pool forbids, and the claim has not":        {pool: []model.Requirement{is("team", model.NotIn, "red")}, want: true},
 		"one that the pool forbids, and the claim chooses":        {claim: []model.Requirement{is("team", model.In, "red")}, pool: []model.Requirement{is("team", model.NotIn, "red")}},
+		"a value that no label can have":                          {claim: []model.Requirement{is("team", model.In, "red --anonymous-auth=true")}, pool: []model.Requirement{is("team", model.Exists)}},
+		"one that has other labels in it":                         {claim: []model.Requirement{is("team", model.In, "red,node.kubernetes.io/x=y")}, pool: []model.Requirement{is("team", model.Exists)}},
+		"a value that is too long for a label":                    {claim: []model.Requirement{is("team", model.In, strings.Repeat("r", 64))}, pool: []model.Requirement{is("team", model.Exists)}},
+		"no value, which a label may have":                        {claim: []model.Requirement{is("team", model.In, "")}, pool: []model.Requirement{is("team", model.Exists)}, want: true},
+		"the longest value, with all that it may have":            {claim: []model.Requirement{is("team", model.In, "R.e_d-"+strings.Repeat("9", 57))}, pool: []model.Requirement{is("team", model.Exists)}, want: true},
 		"an operator that is not known":                           {pool: []model.Requirement{is(labels.Zone, 99, "a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
