@@ -28,6 +28,8 @@ import (
 const (
 	handshakeTimeout = 10 * time.Second
 	maxHeaderBytes   = 64 << 10
+	// scrapeTimeout is for the making of an answer to a scraper and its reading, as Prometheus has it.
+	scrapeTimeout = 10 * time.Second
 )
 
 // Readiness is the service of which health says whether this one is of use. The others serve as soon as it listens: a probe of theirs
@@ -219,7 +221,11 @@ func (s *Server) healthServer() *http.Server {
 	healthv1.RegisterHealthServer(probe, s.Health)
 	mux := http.NewServeMux()
 	if s.Metrics != nil {
-		mux.Handle("GET /metrics", s.Metrics)
+		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+			// Anyone may ask, and few answers are made at once: two that no one reads would be all that there ever are.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(scrapeTimeout)) // which both protocols have
+			s.Metrics.ServeHTTP(w, r)
+		})
 	}
 	web := &http.Server{
 		ReadHeaderTimeout: handshakeTimeout, MaxHeaderBytes: maxHeaderBytes, IdleTimeout: DefaultConnectionAge,

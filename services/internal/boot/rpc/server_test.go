@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -103,6 +104,52 @@ func TestHealthListenServesHealthAndMetricsAlone(t *testing.T) {
 		if got := get(t, "http://"+addr+path); !strings.Contains(got, want) {
 			t.Errorf("GET %s: %q", path, got)
 		}
+	}
+}
+
+// TestAScraperThatDoesNotReadIsCutOff has one that anyone in the cluster may be: the address is not guarded, and few answers are made at
+// once.
+func TestAScraperThatDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := lis.Addr().String()
+	if err := lis.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	f := fixture{server: rpc.ServerConfig{HealthListen: addr}, metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for line := bytes.Repeat([]byte("x"), 1<<16); ; { // more than any buffer on the way takes
+			if _, err := w.Write(line); err != nil {
+				close(ended)
+				return
+			}
+		}
+	})}
+	f.start(t)
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing to lose
+	if _, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
+		t.Fatal(err)
+	}
+	var d net.Dialer
+	scraper, err := d.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scraper.Close() //nolint:errcheck // nothing to lose
+	if _, err := io.WriteString(scraper, "GET /metrics HTTP/1.1\r\nHost: kerf\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the answer still waits for its reader")
 	}
 }
 
