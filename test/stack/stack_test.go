@@ -88,6 +88,31 @@ func TestChangesAreScoped(t *testing.T) {
 	}
 }
 
+// TestNoTagsAreWrittenOnWhatIsAnotherClusters holds that a tag, which is what the other rights go by, can't be put on what another
+// cluster has made: what a request says of its own tags does not tell whose the thing is. Names do not tell either: those of
+// "prod-eu" begin like those of "prod".
+func TestNoTagsAreWrittenOnWhatIsAnotherClusters(t *testing.T) {
+	found := 0
+	for _, s := range statements(t, "actuator") {
+		for _, action := range s.Action {
+			if _, verb, _ := strings.Cut(action, ":"); !regexp.MustCompile(`^(Create)?Tag`).MatchString(verb) {
+				continue
+			}
+			found++
+			onlyNew := len(s.Condition["StringEquals"]["ec2:CreateAction"]) > 0
+			onlyOwn := slices.Equal(s.Condition["StringEquals"]["aws:ResourceTag/kubernetes.io/cluster/${cluster}"], list{"owned"})
+			// What is made with its tags may have none when IAM looks.
+			notOthers := slices.Equal(s.Condition["StringEqualsIfExists"]["aws:ResourceTag/eks:eks-cluster-name"], list{"${cluster}"})
+			if !onlyNew && !onlyOwn && !notOthers {
+				t.Errorf("%s allows %s on what another cluster has made", s.Sid, action)
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("found %d statements that allow tags", found)
+	}
+}
+
 // TestTheRulesSendWhatIsRead compares the events' types with those that the actuator knows.
 func TestTheRulesSendWhatIsRead(t *testing.T) {
 	var known, sent []string
