@@ -88,6 +88,27 @@ func TestChangesAreScoped(t *testing.T) {
 	}
 }
 
+// TestThePoliciesFitIntoIAM holds that a managed policy has at most 6,144 characters, blanks aside, whatever the cluster is called:
+// the longest name that the stack and the module take, and where partitions and regions have long names.
+func TestThePoliciesFitIntoIAM(t *testing.T) {
+	const most, longest, longestQueue = 6144, 40, 80
+	for partition, region := range map[string]string{"aws": "ap-southeast-2", "aws-cn": "cn-northwest-1", "aws-us-gov": "us-gov-west-1", "aws-iso-b": "us-isob-east-1"} {
+		cluster := strings.Repeat("c", longest)
+		names := map[string]string{
+			"partition": partition, "region": region, "account": account, "cluster": cluster, "suffix": "amazonaws.com.cn",
+			"queue":     "arn:" + partition + ":sqs:" + region + ":" + account + ":" + strings.Repeat("q", longestQueue),
+			"noderole":  "arn:" + partition + ":iam::" + account + ":role/KerfNodeRole-" + cluster,
+			"volumekey": "arn:" + partition + ":kms:" + region + ":" + account + ":key/" + strings.Repeat("k", 36),
+		}
+		for _, policy := range []string{"actuator", "volumes"} {
+			text := os.Expand(read(t, "deploy/aws/policies/"+policy+".json"), func(name string) string { return names[name] })
+			if n := len(strings.Join(strings.Fields(text), "")); n > most {
+				t.Errorf("%s.json has %d characters in partition %s, and IAM takes %d", policy, n, partition, most)
+			}
+		}
+	}
+}
+
 // TestNoTagsAreWrittenOnWhatIsAnotherClusters holds that a tag, which is what the other rights go by, can't be put on what another
 // cluster has made: what a request says of its own tags does not tell whose the thing is. Names do not tell either: those of
 // "prod-eu" begin like those of "prod".
