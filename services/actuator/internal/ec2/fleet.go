@@ -135,6 +135,7 @@ func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 	}
 	maps.Copy(set, a.launchTags(r))
 	set[labels.TagLaunch] = r.Token
+	delete(set, labels.TagClaim) // a class's can name a claim only by mistake, or to take its instance's place
 	if r.Asked() == 1 {
 		set[labels.TagClaim] = string(r.Claim)
 	}

@@ -33,6 +33,10 @@ func TestAnInstanceHasTheNameThatItsClassGivesIt(t *testing.T) {
 	if tagOf(tags, "Name") != "mine" || tagOf(tags, labels.TagClaim) != "default-1" || tagOf(tags, labels.TagCluster) != "c" {
 		t.Errorf("%v, want the user's name, and whose it is for Kerf to say", tags)
 	}
+	r.Count = 2
+	if got := tagOf(a.instanceTags(r), labels.TagClaim); got != "" {
+		t.Errorf("the instances of a launch of several are all of claim %q, which the class named", got)
+	}
 }
 
 func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
