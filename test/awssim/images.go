@@ -1,6 +1,7 @@
 package awssim
 
 import (
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/test/awssim/userdata"
@@ -58,6 +59,11 @@ func (s *Sim) describeImages(f *form) (any, error) {
 	attrs := s.imageAttributes()
 	ids, owners, fs := f.list("ImageId"), set(f.list("Owner")), filters(f, attrs)
 	deprecated := f.bool("IncludeDeprecated") || len(ids) > 0
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "ami-") {
+			return nil, fail("InvalidAMIID.Malformed", "Invalid id: \"%s\" (expecting \"ami-...\")", id)
+		}
+	}
 	all, err := selected(s.images, ids, "InvalidAMIID.NotFound", "image id")
 	if err != nil {
 		return nil, err

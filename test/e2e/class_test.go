@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -191,6 +192,17 @@ func TestOfImagesForTheSameInstancesTheNewestInUseIsTaken(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// TestWhatAParameterHoldsIsNotToldIfItIsNoImage has a class that names a parameter with something else in it. The error becomes a
+// condition of the class, which more people read than may read the parameter.
+func TestWhatAParameterHoldsIsNotToldIfItIsNoImage(t *testing.T) {
+	w, _ := openClassWorld(t, func(c *awssim.Config) { c.Parameters = map[string]string{"/shop/password": "hunter2"} })
+	w.Spec.ImageTerms = []cloud.ImageTerm{{SSMParameter: "/shop/password"}}
+	_, err := w.Classes.Resolve(t.Context(), w.Spec)
+	if !errors.Is(err, cloud.ErrInvalid) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/shop/password") {
+		t.Errorf("error %v, want one that names the parameter, and not what it holds", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -106,6 +107,10 @@ func (f Finder) byParameter(ctx context.Context, b build) ([]cloud.Image, error)
 	}
 	if out.Parameter == nil || aws.ToString(out.Parameter.Value) == "" {
 		return nil, fmt.Errorf("get parameter %s: it is empty", b.parameter)
+	}
+	// What EC2 says of another text has it in it, and who may write a class need not be one who may read the parameter.
+	if !strings.HasPrefix(*out.Parameter.Value, "ami-") {
+		return nil, fmt.Errorf("%w: parameter %s holds no id of a machine image, such as ami-0123456789abcdef0", cloud.ErrInvalid, b.parameter)
 	}
 	images, err := f.describe(ctx, &sdk.DescribeImagesInput{ImageIds: []string{*out.Parameter.Value}})
 	if notFound(err) {
