@@ -28,6 +28,8 @@ var (
 type Places struct {
 	regions map[string]int // how often
 	zones   map[string]bool
+	// volumes is where volumes lie, which tells where nothing else does.
+	volumes []*clusterpb.Requirement
 }
 
 // Zone notes a zone by its name; one that has no zone's form is not noted.
@@ -67,32 +69,40 @@ func (p *Places) Classes(list []*awsv1.EC2NodeClass) {
 	}
 }
 
-// Snapshot notes what the pools, pods and nodes of a snapshot name.
-func (p *Places) Snapshot(s *clusterpb.Snapshot) {
-	requirements := func(list []*clusterpb.Requirement) {
-		for _, r := range list {
-			for _, v := range r.GetValues() {
-				p.Label(r.GetKey(), v)
-			}
+func (p *Places) requirements(list []*clusterpb.Requirement) {
+	for _, r := range list {
+		for _, v := range r.GetValues() {
+			p.Label(r.GetKey(), v)
 		}
 	}
+}
+
+// Snapshot notes what the pools, pods and nodes of a snapshot name, and where the pods' volumes lie.
+func (p *Places) Snapshot(s *clusterpb.Snapshot) {
 	all := func(list []*clusterpb.Label) {
 		for _, l := range list {
 			p.Label(l.GetKey(), l.GetValue())
 		}
 	}
 	for _, pool := range s.GetNodePools() {
-		requirements(pool.GetRequirements())
+		p.requirements(pool.GetRequirements())
 		all(pool.GetLabels())
 	}
 	for _, c := range s.GetPodClasses() {
 		all(c.GetNodeSelector())
 		for _, t := range c.GetNodeAffinity() {
-			requirements(t.GetRequirements())
+			p.requirements(t.GetRequirements())
 		}
 	}
 	for _, n := range s.GetNodes() {
 		all(n.GetLabels())
+	}
+	for _, c := range s.GetPodClasses() {
+		for _, v := range c.GetVolumes() {
+			for _, t := range v.GetTerms() {
+				p.volumes = append(p.volumes, t.GetRequirements()...)
+			}
+		}
 	}
 }
 
@@ -118,6 +128,9 @@ func (w World) CheckZones() error {
 func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range w.Zones {
 		p.Zone(z)
+	}
+	if len(p.regions) == 0 {
+		p.requirements(p.volumes)
 	}
 	home := ""
 	for _, r := range slices.Sorted(maps.Keys(p.regions)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 )
@@ -71,5 +72,36 @@ func TestObjectsOfAnotherRegion(t *testing.T) {
 	}
 	if err := (convert.World{Catalog: bundled(t), Zones: []string{"us-east-1z"}}).CheckZones(); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhereVolumesLieIsTheRegionOfObjectsThatNameNone: their pods can run nowhere else.
+func TestWhereVolumesLieIsTheRegionOfObjectsThatNameNone(t *testing.T) {
+	t.Parallel()
+	in := func(zone string) []*clusterpb.VolumeTopology {
+		return []*clusterpb.VolumeTopology{{Terms: []*clusterpb.NodeAffinityTerm{{Requirements: []*clusterpb.Requirement{
+			{Key: "topology.kubernetes.io/zone", Operator: clusterpb.Operator_OPERATOR_IN, Values: []string{zone}},
+		}}}}}
+	}
+	for name, tt := range map[string]struct {
+		s    *clusterpb.Snapshot
+		flag []string
+		want string
+	}{
+		"only a volume": {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{{Volumes: in("eu-west-1b")}}}, nil, "eu-west-1"},
+		"a flag too":    {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{{Volumes: in("eu-west-1b")}}}, []string{"us-west-2a"}, "us-west-2"},
+		"the pods too": {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{
+			{Volumes: in("eu-west-1b")}, {Volumes: in("eu-west-1c")},
+			{NodeSelector: []*clusterpb.Label{{Key: "topology.kubernetes.io/region", Value: "us-west-2"}}},
+		}}, nil, "us-west-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var p convert.Places
+			p.Snapshot(tt.s)
+			if w, _ := (convert.World{Catalog: bundled(t), Zones: tt.flag, Bundled: true}).In(p); w.Catalog.Region != tt.want {
+				t.Errorf("the region is %s, want %s", w.Catalog.Region, tt.want)
+			}
+		})
 	}
 }
