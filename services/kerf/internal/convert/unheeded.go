@@ -11,21 +11,35 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// safeToEvict is the annotation by which the Cluster Autoscaler is kept from a pod.
-const safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+// What pods say to the Cluster Autoscaler: that it must not evict them, and that it is to take them for a DaemonSet's.
+const (
+	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	daemonSetAs = "cluster-autoscaler.kubernetes.io/daemonset-pod"
+)
 
-// Unheeded says which pods were kept from the Cluster Autoscaler, and are not from Kerf. Pods of DaemonSets were not.
-func Unheeded(objects []runtime.Object) []string {
-	var pods []string
+// Unheeded says which pods tell the Cluster Autoscaler something that Kerf does not heed. Of a DaemonSet's own it does not heed it either.
+func Unheeded(objects []runtime.Object) (notes []string) {
+	var kept, daemons []string
 	for _, o := range objects {
-		if p := podsIn(o); p != nil && p.annotations[safeToEvict] == "false" && p.annotations[labels.DoNotDisrupt] == "" && !daemon(o) {
-			pods = append(pods, p.title)
+		p := podsIn(o)
+		if p == nil || daemon(o) {
+			continue
+		}
+		if p.annotations[safeToEvict] == "false" && p.annotations[labels.DoNotDisrupt] == "" {
+			kept = append(kept, p.title)
+		}
+		if p.annotations[daemonSetAs] == "true" {
+			daemons = append(daemons, p.title)
 		}
 	}
-	if len(pods) == 0 {
-		return nil
+	if len(kept) > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %s: \"false\" keeps no pod from being moved here; %s: \"true\" does", few(kept), safeToEvict, labels.DoNotDisrupt))
 	}
-	return []string{fmt.Sprintf("%s: %s: \"false\" keeps no pod from being moved here; %s: \"true\" does", few(pods), safeToEvict, labels.DoNotDisrupt)}
+	if len(daemons) > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %s: \"true\" makes no pod a DaemonSet's here: nodes are bought for it, and a node that runs it is not empty; "+
+			"let a DaemonSet make it", few(daemons), daemonSetAs))
+	}
+	return notes
 }
 
 // daemon says that the object is a DaemonSet, or a pod of one.

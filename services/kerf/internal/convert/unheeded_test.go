@@ -24,6 +24,12 @@ func TestWhatKeptTheClusterAutoscalerIsSaidNotToKeepKerf(t *testing.T) {
 ---
 {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {template: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}}}
 ---
+{apiVersion: v1, kind: Pod, metadata: {name: agent-0, ownerReferences: [{kind: DaemonSet, name: agent, controller: true}], annotations: {cluster-autoscaler.kubernetes.io/daemonset-pod: "true"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: logs, annotations: {cluster-autoscaler.kubernetes.io/daemonset-pod: "true"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: none, annotations: {cluster-autoscaler.kubernetes.io/daemonset-pod: "false"}}}
+---
 {apiVersion: v1, kind: Pod, metadata: {name: agent-1, ownerReferences: [{kind: DaemonSet, name: agent, controller: true}], annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
 `
 	read, _, err := manifest.Decode(strings.NewReader(text), "f.yaml")
@@ -32,6 +38,8 @@ func TestWhatKeptTheClusterAutoscalerIsSaidNotToKeepKerf(t *testing.T) {
 	}
 	want := []string{
 		`Deployment batch, Pod shop/two: cluster-autoscaler.kubernetes.io/safe-to-evict: "false" keeps no pod from being moved here; karpenter.sh/do-not-disrupt: "true" does`,
+		`Pod logs: cluster-autoscaler.kubernetes.io/daemonset-pod: "true" makes no pod a DaemonSet's here: nodes are bought for it, and a node that runs it is not empty; ` +
+			`let a DaemonSet make it`,
 	}
 	if diff := cmp.Diff(want, convert.Unheeded(read)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
