@@ -197,7 +197,7 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 func (b *classBuilder) spread() {
 	for i, c := range b.pod.Spec.TopologySpreadConstraints {
 		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		selector, bad := reader.Selector(c.LabelSelector)
+		selector, bad := selectorAt("labelSelector", c.LabelSelector)
 		if c.TopologyKey == "" {
 			bad = cmp.Or(bad, "topologyKey: is missing")
 		}
@@ -248,7 +248,7 @@ func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, 
 }
 
 func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb.PodAffinityTerm {
-	selector, bad := reader.Selector(t.LabelSelector)
+	selector, bad := selectorAt("labelSelector", t.LabelSelector)
 	if bad == "" {
 		reader.WithKeys(selector, model.In, t.MatchLabelKeys, b.pod.Labels)
 		reader.WithKeys(selector, model.NotIn, t.MismatchLabelKeys, b.pod.Labels)
@@ -256,7 +256,7 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb
 	if t.TopologyKey == "" {
 		bad = cmp.Or(bad, "topologyKey: is missing")
 	}
-	namespaces, badNamespaces := reader.Selector(t.NamespaceSelector)
+	namespaces, badNamespaces := selectorAt("namespaceSelector", t.NamespaceSelector)
 	if bad = cmp.Or(bad, badNamespaces); bad != "" {
 		b.refuse(path + "." + bad)
 		return nil
@@ -269,6 +269,15 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb
 		out.Namespaces = []string{b.pod.Namespace}
 	}
 	return out
+}
+
+// selectorAt reads the selector of a field, which the text begins with.
+func selectorAt(field string, s *metav1.LabelSelector) (out *model.Selector, unsupported string) {
+	out, unsupported = reader.Selector(s)
+	if unsupported != "" {
+		unsupported = field + "." + unsupported
+	}
+	return out, unsupported
 }
 
 // ports reads the ports that a pod takes on its node.

@@ -360,6 +360,17 @@ func TestAnOddPodStaysInsideTheContract(t *testing.T) {
 			},
 			"spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].values",
 		},
+		"pods of namespaces with a number that is large enough": {
+			func(p *corev1.Pod) {
+				p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+					{TopologyKey: "zone", NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+						{Key: "a", Operator: "Gte", Values: []string{"3"}},
+					}}},
+				}}}
+			},
+			"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector.matchExpressions[0].operator: " +
+				`"Gte" is none of In, NotIn, Exists, DoesNotExist`,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

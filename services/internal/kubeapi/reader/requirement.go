@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +60,8 @@ func NodeTerm(t corev1.NodeSelectorTerm) (out []model.Requirement, unsupported s
 	return out, ""
 }
 
-// Selector reads a label selector; nil stays nil, and an empty one selects everything.
+// Selector reads a label selector; nil stays nil, and an empty one selects everything. The text names the first requirement that
+// can't be read, by its path below the selector.
 func Selector(s *metav1.LabelSelector) (out *model.Selector, unsupported string) {
 	if s == nil {
 		return nil, ""
@@ -71,7 +73,7 @@ func Selector(s *metav1.LabelSelector) (out *model.Selector, unsupported string)
 	for i, e := range s.MatchExpressions {
 		r, problem := requirement(e.Key, string(e.Operator), e.Values, model.DoesNotExist)
 		if problem = cmp.Or(problem, noLabel(r)); problem != "" {
-			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].%s", i, problem)
+			return nil, fmt.Sprintf("matchExpressions[%d].%s", i, problem)
 		}
 		out.Requirements = append(out.Requirements, r)
 	}
@@ -115,7 +117,7 @@ func SortedSet(values []string) []string { return slices.Compact(slices.Sorted(s
 func requirement(key, operator string, values []string, last model.Operator) (out model.Requirement, problem string) {
 	op, ok := model.ParseOperator(operator)
 	if !ok || op > last {
-		return out, fmt.Sprintf("operator: %q is not known", operator)
+		return out, fmt.Sprintf("operator: %q is none of %s", operator, operators(last))
 	}
 	out = model.Requirement{Key: key, Operator: op}
 	switch op {
@@ -133,6 +135,15 @@ func requirement(key, operator string, values []string, last model.Operator) (ou
 		return out, "key: is missing"
 	}
 	return out, ""
+}
+
+// operators are those that there are, in words; last is the last of them.
+func operators(last model.Operator) string {
+	var words []string
+	for op := model.In; op <= last; op++ {
+		words = append(words, op.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // noLabel says which value no label can have. The scheduler can't read such a requirement, whatever its operator.

@@ -22,12 +22,15 @@ func TestRequirementsOfPoolsPodsAndSelectors(t *testing.T) {
 		"In":            {operator: "In", values: []string{"b", "a", "b"}},
 		"In nothing":    {"In", nil, "values: are missing; want at least one", "values: are missing; want at least one", "values: are missing; want at least one"},
 		"Exists":        {operator: "Exists", values: []string{"ignored"}},
-		"Gt":            {operator: "Gt", values: []string{"4"}, selector: `operator: "Gt" is not known`},
-		"Gt two values": {"Gt", []string{"4", "4"}, "values: want one whole number", "values: want one whole number", `operator: "Gt" is not known`},
-		"Gte":           {operator: "Gte", values: []string{"4"}, term: `operator: "Gte" is not known`, selector: `operator: "Gte" is not known`},
+		"Gt":            {operator: "Gt", values: []string{"4"}, selector: `operator: "Gt" is none of In, NotIn, Exists, DoesNotExist`},
+		"Gt two values": {"Gt", []string{"4", "4"}, "values: want one whole number", "values: want one whole number", `operator: "Gt" is none of In, NotIn, Exists, DoesNotExist`},
+		"Gte":           {operator: "Gte", values: []string{"4"}, term: `operator: "Gte" is none of In, NotIn, Exists, DoesNotExist, Gt, Lt`, selector: `operator: "Gte" is none of In, NotIn, Exists, DoesNotExist`},
 		"no label's":    {"NotIn", []string{"a", "${ZONE}"}, "", `values: "${ZONE}" is no value of a label`, `values: "${ZONE}" is no value of a label`},
-		"Lt below zero": {"Lt", []string{"-4"}, "", `values: "-4" is no value of a label`, `operator: "Lt" is not known`},
-		"no operator":   {"", nil, `operator: "" is not known`, `operator: "" is not known`, `operator: "" is not known`},
+		"Lt below zero": {"Lt", []string{"-4"}, "", `values: "-4" is no value of a label`, `operator: "Lt" is none of In, NotIn, Exists, DoesNotExist`},
+		"no operator": {
+			"", nil, `operator: "" is none of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
+			`operator: "" is none of In, NotIn, Exists, DoesNotExist, Gt, Lt`, `operator: "" is none of In, NotIn, Exists, DoesNotExist`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := func(prefix, problem, want string) {
@@ -51,7 +54,7 @@ func TestRequirementsOfPoolsPodsAndSelectors(t *testing.T) {
 			_, problem = reader.Selector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 				{Key: "k", Operator: metav1.LabelSelectorOperator(c.operator), Values: c.values},
 			}})
-			said("labelSelector.matchExpressions[0].", problem, c.selector)
+			said("matchExpressions[0].", problem, c.selector)
 		})
 	}
 }

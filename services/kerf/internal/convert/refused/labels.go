@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // Labels is what is wrong with labels, or with a selector of nodes by them, a line each; at is the path of that.
@@ -51,10 +53,11 @@ func unfilled(text string) string {
 
 // Selector is what is wrong with the selector by which a workload finds its pods, which have these labels.
 func Selector(s *metav1.LabelSelector, own map[string]string) []string {
-	selector, err := metav1.LabelSelectorAsSelector(s)
+	selector, _ := metav1.LabelSelectorAsSelector(s)
+	at, problem := unreadable("spec.selector", s)
 	switch {
-	case err != nil:
-		return []string{"spec.selector: " + err.Error() + ByServer}
+	case problem != "":
+		return []string{at + ": " + problem + ByServer}
 	case s == nil || selector.Empty():
 		return []string{"spec.selector: is missing" + ByServer}
 	case !selector.Matches(labels.Set(own)):
@@ -62,6 +65,19 @@ func Selector(s *metav1.LabelSelector, own map[string]string) []string {
 	default:
 		return nil
 	}
+}
+
+// unreadable is what is wrong with a selector of pods or namespaces, and where at or below its field; "" for nothing.
+func unreadable(field string, s *metav1.LabelSelector) (at, problem string) {
+	_, err := metav1.LabelSelectorAsSelector(s)
+	if err == nil {
+		return field, ""
+	}
+	if _, bad := reader.Selector(s); bad != "" { // it says where, and what would be right
+		below, problem, _ := strings.Cut(bad, ": ")
+		return field + "." + below, problem
+	}
+	return field, err.Error()
 }
 
 // nodeLabels are the labels by which a pod says where it may run.
@@ -109,8 +125,8 @@ func podTerms(at string, a *corev1.Affinity) (problems []string) {
 			field    string
 			selector *metav1.LabelSelector
 		}{{"labelSelector", t.LabelSelector}, {"namespaceSelector", t.NamespaceSelector}} {
-			if _, err := metav1.LabelSelectorAsSelector(s.selector); err != nil {
-				problems = append(problems, fmt.Sprintf("%s.%s.%s: %s%s", at, path, s.field, err, ByServer))
+			if field, problem := unreadable(s.field, s.selector); problem != "" {
+				problems = append(problems, fmt.Sprintf("%s.%s.%s: %s%s", at, path, field, problem, ByServer))
 			}
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -237,8 +236,8 @@ func constraint(c corev1.TopologySpreadConstraint) (problems []string) {
 	}
 	policy("nodeAffinityPolicy", c.NodeAffinityPolicy)
 	policy("nodeTaintsPolicy", c.NodeTaintsPolicy)
-	if _, err := metav1.LabelSelectorAsSelector(c.LabelSelector); err != nil {
-		bad("labelSelector", "%s", err)
+	if at, problem := unreadable("labelSelector", c.LabelSelector); problem != "" {
+		bad(at, "%s", problem)
 	}
 	if len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
 		bad("matchLabelKeys", "need a labelSelector")
@@ -321,9 +320,7 @@ func Budget(b *policyv1.PodDisruptionBudget) (problems []string) {
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil {
 		bad("unhealthyPodEvictionPolicy", oneOf(*p, policyv1.IfHealthyBudget, policyv1.AlwaysAllow))
 	}
-	if _, err := metav1.LabelSelectorAsSelector(spec.Selector); err != nil {
-		bad("selector", err.Error())
-	}
+	bad(unreadable("selector", spec.Selector))
 	return problems
 }
 
