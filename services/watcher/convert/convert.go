@@ -41,6 +41,10 @@ type VolumeReferences interface {
 	PersistentVolume(name string) *corev1.PersistentVolume
 	// StorageClass finds a class by name; "" asks for the cluster's default.
 	StorageClass(name string) *storagev1.StorageClass
+	// PersistentVolumes are the volumes of a class, whoever has them.
+	PersistentVolumes(class string) []*corev1.PersistentVolume
+	// ClaimUsers counts the pods that use a claim, those that have ended aside.
+	ClaimUsers(namespace, name string) int
 }
 
 // ClassReferences finds what a pod is by the name of a class.

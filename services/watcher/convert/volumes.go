@@ -54,9 +54,9 @@ func (b *classBuilder) volumes() {
 			attached[found.driver]++
 		}
 		t := model.VolumeTopology{Terms: found.terms, Driver: found.driver}
-		if !ownVolume(b.pod.Name, claim, spec) {
-			t.Name = b.pod.Namespace + "/" + claim
-			t.Exclusive = b.exclusive(claim)
+		alone := b.exclusive(claim)
+		if !ownVolume(b.pod.Name, claim, spec) || alone && b.refs.ClaimUsers(b.pod.Namespace, claim) > 1 {
+			t.Name, t.Exclusive = b.pod.Namespace+"/"+claim, alone
 		}
 		if len(t.Terms) > 0 || (t.Name != "" && t.Driver != "") || t.Exclusive {
 			out = append(out, t)
@@ -69,14 +69,18 @@ func (b *classBuilder) volumes() {
 
 // ownVolume says whether a claim is one that its pod has for itself: made from the pod, or called after it, as those of
 // StatefulSets ("data-db-0") and of most operators ("db-1", "db-1-wal") are. Should another pod use such a claim all the
-// same, it is counted for both, which errs towards more nodes.
+// same, it is counted for both, which errs towards more nodes; of one for one pod at a time volumes asks who else uses it.
 func ownVolume(pod, claim string, spec *corev1.PersistentVolumeClaimSpec) bool {
 	return spec != nil || claim == pod || strings.HasSuffix(claim, "-"+pod) || strings.HasPrefix(claim, pod+"-")
 }
 
 // exclusive says whether one pod at a time may use a claim's volume.
 func (b *classBuilder) exclusive(claim string) bool {
-	pvc := b.refs.PersistentVolumeClaim(b.pod.Namespace, claim)
+	return ForOnePod(b.refs.PersistentVolumeClaim(b.pod.Namespace, claim))
+}
+
+// ForOnePod says that one pod at a time may use a claim; false for nil.
+func ForOnePod(pvc *corev1.PersistentVolumeClaim) bool {
 	return pvc != nil && slices.Contains(pvc.Spec.AccessModes, corev1.ReadWriteOncePod)
 }
 
@@ -128,7 +132,7 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 	case pvc == nil && spec == nil:
 		return reach{}, fmt.Sprintf("persistent volume claim %s is not there", name)
 	case pvc == nil:
-		return b.unbound(name, *spec, "")
+		return b.unbound(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.pod.Namespace, Name: name}, Spec: *spec})
 	case pvc.DeletionTimestamp != nil:
 		return reach{}, fmt.Sprintf("persistent volume claim %s is being deleted", name)
 	case spec != nil && b.pod.UID != "" && !metav1.IsControlledBy(pvc, b.pod): // without a uid it is a pod of a file, or of a template
@@ -136,7 +140,7 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 	case pvc.Status.Phase == corev1.ClaimLost:
 		return reach{}, fmt.Sprintf("persistent volume claim %s has lost its volume", name)
 	case pvc.Spec.VolumeName == "":
-		return b.unbound(name, pvc.Spec, pvc.Annotations[betaDefaultClass])
+		return b.unbound(pvc)
 	}
 	if _, ok := pvc.Annotations[labels.VolumeBound]; !ok {
 		return reach{}, fmt.Sprintf("persistent volume claim %s is still being bound to volume %s", name, pvc.Spec.VolumeName)
@@ -209,10 +213,10 @@ func DriverOf(pv *corev1.PersistentVolume) string {
 }
 
 // unbound answers for a claim that gets its volume where its pod comes to run.
-func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpec, betaClass string) (reach, string) {
-	className := betaClass
-	if spec.StorageClassName != nil {
-		className = *spec.StorageClassName
+func (b *classBuilder) unbound(claim *corev1.PersistentVolumeClaim) (reach, string) {
+	name, className := claim.Name, claim.Annotations[betaDefaultClass]
+	if claim.Spec.StorageClassName != nil {
+		className = *claim.Spec.StorageClassName
 		if className == "" {
 			return reach{}, fmt.Sprintf("persistent volume claim %s has no storage class and is not bound", name)
 		}
@@ -230,8 +234,8 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 	switch {
 	case driver == inTreeEBS:
 		driver = ebsDriver
-	case driver == noProvisioner:
-		driver = ""
+	case MakesNoVolumes(sc):
+		return existing(claim, sc.Name, b.refs.PersistentVolumes(sc.Name))
 	case strings.HasPrefix(driver, inTreePluginsPrefix):
 		return reach{}, fmt.Sprintf("storage class %s: provisioner %s is built into Kubernetes and not planned for", sc.Name, driver)
 	}

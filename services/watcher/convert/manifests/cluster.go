@@ -41,6 +41,7 @@ type Cluster struct {
 	order    []string
 	problems map[string]error // of node pools
 	lookups  *lookups         // nil until they are needed
+	users    map[string]int   // pods by "namespace/name" of each claim, once they are made
 }
 
 // Add takes an object; with problem not nil, a node pool that is wrong and stays, but not ready. Objects without a
@@ -137,6 +138,14 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 		return nil, err
 	}
 	refs := c.withClaims(w.Claims)
+	refs.users = map[string]int{}
+	for _, p := range w.Pods {
+		for _, claim := range convert.ClaimKeys(p) {
+			if !ended(p) {
+				refs.users[claim]++
+			}
+		}
+	}
 	var out []snapshot.Event
 	put := func(o snapshot.Object) { out = append(out, snapshot.Put(now, o)) }
 	for _, p := range w.Pods {

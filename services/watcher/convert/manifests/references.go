@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
@@ -133,6 +135,32 @@ func (c *Cluster) ServiceSelectors(namespace string) []map[string]string {
 
 // Selected implements References.
 func (c *Cluster) Selected(label string) bool { return c.looked().selected[label] }
+
+// PersistentVolumes implements References. A volume that no control plane has seen is free until a claim names it.
+func (c *Cluster) PersistentVolumes(class string) (out []*corev1.PersistentVolume) {
+	claims := map[string]*corev1.PersistentVolumeClaim{}
+	for _, o := range c.objects {
+		if pvc, ok := o.(*corev1.PersistentVolumeClaim); ok && pvc.Spec.VolumeName != "" {
+			claims[pvc.Spec.VolumeName] = pvc
+		}
+	}
+	for _, v := range all[*corev1.PersistentVolume](c) {
+		if volume.GetPersistentVolumeClass(v) != class {
+			continue
+		}
+		v = v.DeepCopy()
+		if pvc := claims[v.Name]; pvc != nil {
+			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: pvc.Namespace, Name: pvc.Name, UID: pvc.UID}
+			v.Status.Phase = corev1.VolumeBound
+		}
+		v.Status.Phase = cmp.Or(v.Status.Phase, corev1.VolumeAvailable)
+		out = append(out, v)
+	}
+	return out
+}
+
+// ClaimUsers implements References.
+func (c *Cluster) ClaimUsers(namespace, name string) int { return c.users[namespace+"/"+name] }
 
 // RuntimeClass implements References.
 func (c *Cluster) RuntimeClass(name string) *nodev1.RuntimeClass {

@@ -159,6 +159,8 @@ func (b *batch) look(k key) {
 		b.pools[k.name] = true
 	case podsOfClaim:
 		b.podsBy(byClaim, id)
+	case podsOfClass:
+		b.waitingFor(k.name)
 	case podsOfOwner:
 		b.podsBy(byOwner, id)
 	case anOverlay:
@@ -215,6 +217,21 @@ func (b *batch) podsBy(index, value string) {
 	}
 	for _, k := range keys {
 		b.pod(k)
+	}
+}
+
+// waitingFor looks at the pods whose claims wait for a volume of a storage class, where that depends on which there are.
+func (b *batch) waitingFor(class string) {
+	st := &b.source.stores
+	if sc := get[*storagev1.StorageClass](st.classes, class); sc == nil || !convert.MakesNoVolumes(sc) {
+		return
+	}
+	keys, err := st.claims.IndexKeys(byClass, class)
+	if err != nil {
+		return // only an index that does not exist is an error
+	}
+	for _, claim := range keys {
+		b.podsBy(byClaim, claim)
 	}
 }
 

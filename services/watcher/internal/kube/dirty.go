@@ -10,8 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
 // what a key means.
@@ -25,6 +27,7 @@ const (
 	aBudget
 	aPool
 	podsOfClaim    // the pods that use the named persistent volume claim
+	podsOfClass    // the pods whose claims wait for a volume of the named storage class, which makes none
 	podsOfOwner    // the pods of the named owner; the name is "kind/name"
 	allDaemonSets  // each DaemonSet
 	allWithVolumes // each pod that has a claim, and each DaemonSet
@@ -167,13 +170,34 @@ func workloadKeys(o any) []key {
 	return nil
 }
 
-// volumeKeys leads from a volume to the pods that use it, by way of its claim.
-func volumeKeys(o any) []key {
+// volumeKeys leads from a volume to the pods that use it, by way of its claim, and to those that could have had it.
+func volumeKeys(o any) (out []key) {
 	pv, ok := o.(*corev1.PersistentVolume)
-	if !ok || pv.Spec.ClaimRef == nil {
+	if !ok {
 		return nil
 	}
-	return []key{{podsOfClaim, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name}}
+	if class := volume.GetPersistentVolumeClass(pv); class != "" {
+		out = append(out, key{what: podsOfClass, name: class})
+	}
+	if ref := pv.Spec.ClaimRef; ref != nil {
+		out = append(out, key{podsOfClaim, ref.Namespace, ref.Name})
+	}
+	return out
+}
+
+// podKeys leads from a pod to those that share a claim for one pod at a time with it, as what a claim is to a pod depends on them.
+func (s *Source) podKeys(o any) []key {
+	p, ok := o.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	out := keyOf(aPod)(p)
+	for _, id := range convert.ClaimKeys(p) {
+		if c := get[*corev1.PersistentVolumeClaim](s.stores.claims, id); convert.ForOnePod(c) {
+			out = append(out, key{podsOfClaim, c.Namespace, c.Name})
+		}
+	}
+	return out
 }
 
 func attachmentKeys(o any) []key {

@@ -116,7 +116,7 @@ func (s *Source) builtins() []builtin {
 	core, apps, storage, dra := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, storagev1.SchemeGroupVersion, resourcev1.SchemeGroupVersion
 	st := &s.stores
 	return []builtin{
-		{core.WithResource("pods"), &corev1.Pod{}, &st.pods, keyOf(aPod), false},
+		{core.WithResource("pods"), &corev1.Pod{}, &st.pods, s.podKeys, false},
 		{core.WithResource("nodes"), &corev1.Node{}, &st.nodes, keyOf(aNode), false},
 		{core.WithResource("namespaces"), &corev1.Namespace{}, &st.namespaces, keyOf(aNamespace), false},
 		{core.WithResource("persistentvolumeclaims"), &corev1.PersistentVolumeClaim{}, &st.claims, keyOf(podsOfClaim), false},

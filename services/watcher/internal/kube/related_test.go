@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -247,4 +248,84 @@ func (a *apiServer) refuse(resources ...string) {
 			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "resource.k8s.io", Resource: r}, "")
 		})
 	}
+}
+
+// TestVolumesThatAreLeftAreFollowed has a claim of a class that makes no volumes.
+func TestVolumesThatAreLeftAreFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late, static := storagev1.VolumeBindingWaitForFirstConsumer, "static"
+		storage := func(size string) corev1.ResourceList {
+			return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta("data"), Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &static}}
+		claim.Spec.Resources.Requests = storage("10Gi")
+		volume := func(name, size string) *corev1.PersistentVolume {
+			v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable}}
+			v.Spec.StorageClassName, v.Spec.Capacity = static, storage(size)
+			return v
+		}
+		p := pod("db-0", "")
+		p.Spec.Volumes = []corev1.Volume{claimed("data")}
+		a := newAPIServer(t, p, claim, volume("small", "5Gi"), &storagev1.StorageClass{
+			ObjectMeta: metav1.ObjectMeta{Name: static}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &late,
+		})
+		a.start(0)
+		a.settle()
+		refused := func() bool { return class(a, "shop/db-0").GetUnsupported() != "" }
+		if !refused() {
+			t.Error("a volume that is too small will do")
+		}
+		a.must(a.core.CoreV1().PersistentVolumes().Create(t.Context(), volume("large", "20Gi"), metav1.CreateOptions{}))
+		a.settle()
+		if refused() {
+			t.Errorf("with a volume that is free the pod is refused: %s", class(a, "shop/db-0").GetUnsupported())
+		}
+		taken := volume("large", "20Gi")
+		taken.Spec.ClaimRef, taken.Status.Phase = &corev1.ObjectReference{Namespace: "shop", Name: "another"}, corev1.VolumeBound
+		a.must(a.core.CoreV1().PersistentVolumes().Update(t.Context(), taken, metav1.UpdateOptions{}))
+		a.settle()
+		if !refused() {
+			t.Error("a volume that another claim has got will do")
+		}
+	})
+}
+
+// TestWhoSharesAVolumeForOnePodIsFollowed: the volume is called after a pod, and has a name for the planner while another pod asks for it.
+func TestWhoSharesAVolumeForOnePodIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta("data-db-0")}
+		claim.Spec.AccessModes, claim.Spec.VolumeName = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, "v"
+		claim.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}
+		p, backup := pod("db-0", "n1"), pod("backup", "")
+		p.Spec.Volumes, backup.Spec.Volumes = []corev1.Volume{claimed("data-db-0")}, []corev1.Volume{claimed("data-db-0")}
+		a := newAPIServer(t, p, claim, v)
+		a.start(0)
+		a.settle()
+		exclusive := func(pod string) bool {
+			list := class(a, "shop/"+pod).GetVolumes()
+			return len(list) == 1 && list[0].GetName() == "shop/data-db-0" && list[0].GetExclusive()
+		}
+		if exclusive("db-0") {
+			t.Error("a volume that no other pod asks for has a name")
+		}
+		a.must(a.core.CoreV1().Pods("shop").Create(t.Context(), backup, metav1.CreateOptions{}))
+		a.settle()
+		if !exclusive("db-0") || !exclusive("backup") {
+			t.Errorf("of two pods with the volume one does not say so: %v, %v", class(a, "shop/db-0"), class(a, "shop/backup"))
+		}
+		backup.Status.Phase = corev1.PodSucceeded
+		a.must(a.core.CoreV1().Pods("shop").UpdateStatus(t.Context(), backup, metav1.UpdateOptions{}))
+		a.settle()
+		if exclusive("db-0") {
+			t.Error("a volume has a name though the other pod has ended")
+		}
+	})
+}
+
+func claimed(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+	}}
 }

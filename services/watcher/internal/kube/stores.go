@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
@@ -23,6 +25,7 @@ const (
 	byOwner = "owner" // pods by "namespace/kind/name" of their controller
 	byNode  = "node"  // volume attachments and node claims by node name
 
+	byClass    = "class"    // volumes, and claims that have none, by storage class
 	byWorkload = "workload" // capacity buffers by "namespace/kind/name" of what they refer to
 )
 
@@ -42,6 +45,8 @@ type stores struct {
 func (s *stores) index() error {
 	return errors.Join(
 		s.pods.AddIndexers(cache.Indexers{byClaim: podClaims, byOwner: podOwner, byResourceClaim: podResourceClaims}),
+		s.volumes.AddIndexers(cache.Indexers{byClass: volumeClass}),
+		s.claims.AddIndexers(cache.Indexers{byClass: unboundClass}),
 		s.attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}),
 		s.nodeClaims.AddIndexers(cache.Indexers{byNode: nodeClaimNode}),
 		s.buffers.AddIndexers(cache.Indexers{byWorkload: bufferWorkload}),
@@ -100,6 +105,17 @@ func (s *stores) StorageClass(name string) *storagev1.StorageClass {
 		return convert.DefaultStorageClass(list[*storagev1.StorageClass](s.classes))
 	}
 	return lookup[*storagev1.StorageClass](s.classes, "", name)
+}
+
+// PersistentVolumes implements convert.References.
+func (s *stores) PersistentVolumes(class string) []*corev1.PersistentVolume {
+	return indexed[*corev1.PersistentVolume](s.volumes, byClass, class)
+}
+
+// ClaimUsers implements convert.References.
+func (s *stores) ClaimUsers(namespace, name string) int {
+	pods := indexed[*corev1.Pod](s.pods, byClaim, namespace+"/"+name)
+	return len(slices.DeleteFunc(pods, finished))
 }
 
 // PriorityClass implements convert.References.
@@ -194,6 +210,20 @@ func podOwner(o any) ([]string, error) {
 	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		return []string{p.Namespace + "/" + owner.Kind + "/" + owner.Name}, nil
+	}
+	return nil, nil
+}
+
+func volumeClass(o any) ([]string, error) {
+	if pv, ok := o.(*corev1.PersistentVolume); ok {
+		return []string{volume.GetPersistentVolumeClass(pv)}, nil
+	}
+	return nil, nil
+}
+
+func unboundClass(o any) ([]string, error) {
+	if pvc, ok := o.(*corev1.PersistentVolumeClaim); ok && pvc.Spec.VolumeName == "" {
+		return []string{volume.GetPersistentVolumeClaimClass(pvc)}, nil
 	}
 	return nil, nil
 }
