@@ -4,107 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
-	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 )
 
-// region is how AWS names regions, closely enough that a slip is no region.
-const region = `(?:af|ap|ca|cn|eu|eusc|il|me|mx|sa|us)(?:-gov|-isob?|-de)?-(?:central|(?:north|south)?(?:east|west)?)-[0-9]`
-
-// zoneForm is the name of an availability zone or local zone, its region first.
-var (
-	zoneForm   = regexp.MustCompile(`^(` + region + `)(?:[a-z]|-[a-z]{3,4}-[0-9][a-z])$`)
-	regionForm = regexp.MustCompile(`^` + region + `$`)
-)
-
-// Places are the regions and zones that objects name. The zero value names none.
-type Places struct {
-	regions map[string]int // how often
-	zones   map[string]bool
-	// volumes is where volumes lie, which tells where nothing else does.
-	volumes []*clusterpb.Requirement
-}
-
-// Zone notes a zone by its name; one that has no zone's form is not noted.
-func (p *Places) Zone(name string) {
-	if m := zoneForm.FindStringSubmatch(name); m != nil {
-		p.Region(m[1])
-		p.zones[name] = true
-	}
-}
-
-// Region notes a region by its name.
-func (p *Places) Region(name string) {
-	if p.regions == nil {
-		p.regions, p.zones = map[string]int{}, map[string]bool{}
-	}
-	if regionForm.MatchString(name) {
-		p.regions[name]++
-	}
-}
-
-// Label notes the value of a label, if it is one of places.
-func (p *Places) Label(key, value string) {
-	switch labels.Normal(key) {
-	case labels.Zone:
-		p.Zone(value)
-	case labels.Region:
-		p.Region(value)
-	}
-}
-
-// Classes notes where classes have subnets.
-func (p *Places) Classes(list []*awsv1.EC2NodeClass) {
-	for _, c := range list {
-		for _, s := range c.Status.Subnets {
-			p.Zone(s.Zone)
-		}
-	}
-}
-
-func (p *Places) requirements(list []*clusterpb.Requirement) {
-	for _, r := range list {
-		for _, v := range r.GetValues() {
-			p.Label(r.GetKey(), v)
-		}
-	}
-}
-
-// Snapshot notes what the pools, pods and nodes of a snapshot name, and where the pods' volumes lie.
-func (p *Places) Snapshot(s *clusterpb.Snapshot) {
-	all := func(list []*clusterpb.Label) {
-		for _, l := range list {
-			p.Label(l.GetKey(), l.GetValue())
-		}
-	}
-	for _, pool := range s.GetNodePools() {
-		p.requirements(pool.GetRequirements())
-		all(pool.GetLabels())
-	}
-	for _, c := range s.GetPodClasses() {
-		all(c.GetNodeSelector())
-		for _, t := range c.GetNodeAffinity() {
-			p.requirements(t.GetRequirements())
-		}
-	}
-	for _, n := range s.GetNodes() {
-		all(n.GetLabels())
-	}
-	for _, c := range s.GetPodClasses() {
-		for _, v := range c.GetVolumes() {
-			for _, t := range v.GetTerms() {
-				p.volumes = append(p.volumes, t.GetRequirements()...)
-			}
-		}
-	}
-}
+// Places are the regions and zones that objects name.
+type Places = places.Places
 
 // usual are the letters of the zones that a region has at least, nearly everywhere.
 const usual = "abc"
@@ -129,16 +38,8 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range w.Zones {
 		p.Zone(z)
 	}
-	if len(p.regions) == 0 {
-		p.requirements(p.volumes)
-	}
-	home := ""
-	for _, r := range slices.Sorted(maps.Keys(p.regions)) {
-		if home == "" || p.regions[r] > p.regions[home] {
-			home = r
-		}
-	}
-	if home == "" || p.regions[w.Catalog.Region] > 0 {
+	home := p.Home()
+	if home == "" || p.Names(w.Catalog.Region) {
 		return w, ""
 	}
 	if c, err := catalog.BundledFor(home); w.Bundled && err == nil {
@@ -148,10 +49,8 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for _, letter := range usual {
 		zones[home+string(letter)] = true
 	}
-	for z := range p.zones {
-		if strings.HasPrefix(z, home) {
-			zones[z] = true
-		}
+	for _, z := range p.Zones(home) {
+		zones[z] = true
 	}
 	c := &catalog.Catalog{Region: home, Sources: w.Catalog.Sources, Types: slices.Clone(w.Catalog.Types)}
 	names := slices.Sorted(maps.Keys(zones))
@@ -169,9 +68,8 @@ func (w World) In(p Places) (_ World, assumed string) {
 // zone, is taken to sell all that the region does.
 func (w World) with(c *catalog.Catalog, p Places) (_ World, assumed string) {
 	var added []string
-	for _, z := range slices.Sorted(maps.Keys(p.zones)) {
-		there := slices.ContainsFunc(c.Zones, func(known catalog.Zone) bool { return known.Name == z })
-		if !there && strings.HasPrefix(z, c.Region) {
+	for _, z := range p.Zones(c.Region) {
+		if !slices.ContainsFunc(c.Zones, func(known catalog.Zone) bool { return known.Name == z }) {
 			added = append(added, z)
 			c.Zones = append(c.Zones, catalog.Zone{Name: z})
 		}
