@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
 
 	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -253,5 +254,21 @@ func (b *classBuilder) unbound(claim *corev1.PersistentVolumeClaim) (reach, stri
 	if len(out.terms) == 0 && len(sc.AllowedTopologies) > 0 {
 		return reach{}, fmt.Sprintf("storage class %s: allowedTopologies: no term can match a node; a term needs at least one expression", sc.Name)
 	}
+	if node := claim.Annotations[volume.AnnSelectedNode]; node != "" {
+		out.only(node)
+	}
 	return out, ""
+}
+
+// only ties a volume to the node for which it is being made. The scheduler has chosen that, and takes no other until the volume is
+// there, or its maker gives up and the claim names no node any more, as where the node is gone.
+func (r *reach) only(node string) {
+	if len(r.terms) == 0 {
+		r.terms = []model.NodeAffinityTerm{{}}
+	}
+	for i, t := range r.terms {
+		reqs := append(slices.Clone(t.Requirements), reader.In(model.KeyNodeName, node))
+		reader.SortRequirements(reqs)
+		r.terms[i].Requirements = reqs
+	}
 }

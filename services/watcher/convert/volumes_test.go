@@ -29,6 +29,12 @@ func boundTo(pv string) func(*corev1.PersistentVolumeClaim) {
 	}
 }
 
+func selected(node string) func(*corev1.PersistentVolumeClaim) {
+	return func(c *corev1.PersistentVolumeClaim) {
+		c.Annotations = map[string]string{"volume.kubernetes.io/selected-node": node}
+	}
+}
+
 func ofClass(name string) func(*corev1.PersistentVolumeClaim) {
 	return func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = &name }
 }
@@ -147,6 +153,21 @@ func TestVolumes(t *testing.T) {
 		"a volume to be made where the pod runs": {
 			refs:    []runtime.Object{claim("data", ofClass("gp3")), storageClass("gp3", "ebs.csi.aws.com", late, "a", "b")},
 			volumes: topology("a", "b"), attachments: attached,
+		},
+		"a volume that is being made for a node": {
+			refs: []runtime.Object{claim("data", ofClass("gp3"), selected("n1")), storageClass("gp3", "ebs.csi.aws.com", late, "a", "b")},
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{req("field:metadata.name", opIn, "n1"), req(zone, opIn, "a")}},
+				{Requirements: []*clusterpb.Requirement{req("field:metadata.name", opIn, "n1"), req(zone, opIn, "b")}},
+			}}},
+			attachments: attached,
+		},
+		"a volume that is being made for a node, of a class that allows all": {
+			refs: []runtime.Object{claim("data", ofClass("gp3"), selected("n1")), storageClass("gp3", "ebs.csi.aws.com", late)},
+			volumes: []*clusterpb.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{req("field:metadata.name", opIn, "n1")}},
+			}}},
+			attachments: attached,
 		},
 		"a volume to be made where the class allows nothing": {
 			refs: []runtime.Object{claim("data", ofClass("gp3")), func() *storagev1.StorageClass {

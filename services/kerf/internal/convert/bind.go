@@ -7,6 +7,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/volumes"
@@ -19,6 +20,9 @@ import (
 func (m *missing) bind(objects []runtime.Object) {
 	s := volumes.In(objects)
 	for _, c := range s.Claims {
+		if node := c.Annotations[volume.AnnSelectedNode]; !m.there[Title("Node", "", node)] {
+			delete(c.Annotations, volume.AnnSelectedNode) // left over from the cluster that the file comes from
+		}
 		if _, done := c.Annotations[labels.VolumeBound]; !done {
 			m.bindTo(c, cmp.Or(c.Spec.VolumeName, s.VolumeFor(c)), s)
 		}

@@ -114,3 +114,26 @@ func TestWhichVolumesClaimsHaveBeforeTheirPodsRun(t *testing.T) {
 		})
 	}
 }
+
+// TestAClaimThatIsForANodeOfAnotherClusterIsForAny has a claim for which a cluster's scheduler has chosen a node.
+func TestAClaimThatIsForANodeOfAnotherClusterIsForAny(t *testing.T) {
+	t.Parallel()
+	const selected = "volume.kubernetes.io/selected-node"
+	for name, tt := range map[string]struct {
+		node string
+		want string
+	}{
+		"the node is there": {"n1", "n1"},
+		"it is not":         {"n2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: map[string]string{selected: "n1"}}}
+			n := &corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: tt.node}}
+			convert.Missing([]runtime.Object{c, n})
+			if got := c.Annotations[selected]; got != tt.want {
+				t.Errorf("the claim is for node %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
