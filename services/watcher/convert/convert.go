@@ -43,6 +43,9 @@ type VolumeReferences interface {
 	StorageClass(name string) *storagev1.StorageClass
 	// PersistentVolumes are the volumes of a class, whoever has them.
 	PersistentVolumes(class string) []*corev1.PersistentVolume
+	CSIDriver(name string) *storagev1.CSIDriver
+	// StorageCapacities say how much room there is for new volumes of a class, and where.
+	StorageCapacities(class string) []*storagev1.CSIStorageCapacity
 	// ClaimUsers counts the pods that use a claim, those that have ended aside.
 	ClaimUsers(namespace, name string) int
 }

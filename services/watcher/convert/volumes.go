@@ -255,20 +255,26 @@ func (b *classBuilder) unbound(claim *corev1.PersistentVolumeClaim) (reach, stri
 		return reach{}, fmt.Sprintf("storage class %s: allowedTopologies: no term can match a node; a term needs at least one expression", sc.Name)
 	}
 	if node := claim.Annotations[volume.AnnSelectedNode]; node != "" {
-		out.only(node)
+		// The volume is being made for it. The scheduler takes no other node until the volume is there, or its maker gives up and
+		// the claim names no node any more, as where the node is gone.
+		return out.narrowed(reader.In(model.KeyNodeName, node)), ""
 	}
-	return out, ""
+	full, bad := b.full(sc, claim)
+	if bad != "" || full == nil {
+		return out, bad
+	}
+	return out.narrowed(*full), ""
 }
 
-// only ties a volume to the node for which it is being made. The scheduler has chosen that, and takes no other until the volume is
-// there, or its maker gives up and the claim names no node any more, as where the node is gone.
-func (r *reach) only(node string) {
+// narrowed is where a volume can be reached if a requirement holds as well.
+func (r reach) narrowed(by model.Requirement) reach {
 	if len(r.terms) == 0 {
 		r.terms = []model.NodeAffinityTerm{{}}
 	}
 	for i, t := range r.terms {
-		reqs := append(slices.Clone(t.Requirements), reader.In(model.KeyNodeName, node))
+		reqs := append(slices.Clone(t.Requirements), by)
 		reader.SortRequirements(reqs)
 		r.terms[i].Requirements = reqs
 	}
+	return r
 }

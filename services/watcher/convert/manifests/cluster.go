@@ -117,6 +117,10 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 		return "StorageClass", false
 	case *storagev1.CSINode:
 		return "CSINode", false
+	case *storagev1.CSIDriver:
+		return "CSIDriver", false
+	case *storagev1.CSIStorageCapacity:
+		return "CSIStorageCapacity", true
 	case *schedulingv1.PriorityClass:
 		return "PriorityClass", false
 	case *karpenterv1.NodePool:

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/storage/volume"
 
@@ -157,6 +158,16 @@ func (c *Cluster) PersistentVolumes(class string) (out []*corev1.PersistentVolum
 		out = append(out, v)
 	}
 	return out
+}
+
+// CSIDriver implements References.
+func (c *Cluster) CSIDriver(name string) *storagev1.CSIDriver {
+	return find[*storagev1.CSIDriver](c, "CSIDriver", "", name)
+}
+
+// StorageCapacities implements References.
+func (c *Cluster) StorageCapacities(class string) []*storagev1.CSIStorageCapacity {
+	return slices.DeleteFunc(all[*storagev1.CSIStorageCapacity](c), func(o *storagev1.CSIStorageCapacity) bool { return o.StorageClassName != class })
 }
 
 // ClaimUsers implements References.

@@ -223,7 +223,8 @@ func (b *batch) podsBy(index, value string) {
 // waitingFor looks at the pods whose claims wait for a volume of a storage class, where that depends on which there are.
 func (b *batch) waitingFor(class string) {
 	st := &b.source.stores
-	if sc := get[*storagev1.StorageClass](st.classes, class); sc == nil || !convert.MakesNoVolumes(sc) {
+	sc := get[*storagev1.StorageClass](st.classes, class)
+	if sc == nil || !convert.MakesNoVolumes(sc) && !convert.CountsRoom(st.CSIDriver(sc.Provisioner)) {
 		return
 	}
 	keys, err := st.claims.IndexKeys(byClass, class)

@@ -27,7 +27,7 @@ const (
 	aBudget
 	aPool
 	podsOfClaim    // the pods that use the named persistent volume claim
-	podsOfClass    // the pods whose claims wait for a volume of the named storage class, which makes none
+	podsOfClass    // the pods whose claims wait for a volume of the named storage class
 	podsOfOwner    // the pods of the named owner; the name is "kind/name"
 	allDaemonSets  // each DaemonSet
 	allWithVolumes // each pod that has a claim, and each DaemonSet
@@ -183,6 +183,14 @@ func volumeKeys(o any) (out []key) {
 		out = append(out, key{podsOfClaim, ref.Namespace, ref.Name})
 	}
 	return out
+}
+
+// roomKeys leads from the room for volumes of a class to the pods that wait for one.
+func roomKeys(o any) []key {
+	if c, ok := o.(*storagev1.CSIStorageCapacity); ok {
+		return []key{{what: podsOfClass, name: c.StorageClassName}}
+	}
+	return nil
 }
 
 // podKeys leads from a pod to those that share a claim for one pod at a time with it, as what a claim is to a pod depends on them.

@@ -129,6 +129,8 @@ func (s *Source) builtins() []builtin {
 		{storage.WithResource("storageclasses"), &storagev1.StorageClass{}, &st.classes, always(allWithVolumes), false},
 		{storage.WithResource("csinodes"), &storagev1.CSINode{}, &st.csiNodes, keyOf(aNode), false},
 		{storage.WithResource("volumeattachments"), &storagev1.VolumeAttachment{}, &st.attachments, attachmentKeys, false},
+		{storage.WithResource("csidrivers"), &storagev1.CSIDriver{}, &st.csiDrivers, always(allWithVolumes), true},
+		{storage.WithResource("csistoragecapacities"), &storagev1.CSIStorageCapacity{}, &st.rooms, roomKeys, true},
 		{apps.WithResource("deployments"), &appsv1.Deployment{}, &st.deployments, workloadKeys, true},
 		{core.WithResource("podtemplates"), &corev1.PodTemplate{}, &st.podTemplates, workloadKeys, true},
 		{core.WithResource("services"), &corev1.Service{}, &st.services, keyOf(aService), true},

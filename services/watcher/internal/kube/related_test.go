@@ -324,6 +324,43 @@ func TestWhoSharesAVolumeForOnePodIsFollowed(t *testing.T) {
 	})
 }
 
+// TestRoomForVolumesIsFollowed has a claim of a class whose driver says how much room there is.
+func TestRoomForVolumesIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late, disks := storagev1.VolumeBindingWaitForFirstConsumer, "disks"
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta("data"), Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &disks}}
+		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
+		p := pod("db-0", "")
+		p.Spec.Volumes = []corev1.Volume{claimed("data")}
+		a := newAPIServer(t, p, claim, &storagev1.StorageClass{
+			ObjectMeta: metav1.ObjectMeta{Name: disks}, Provisioner: "d.example.com", VolumeBindingMode: &late,
+		})
+		a.start(0)
+		a.settle()
+		refused := func() bool { return class(a, "shop/db-0").GetUnsupported() != "" }
+		room := &storagev1.CSIStorageCapacity{ObjectMeta: meta("all"), StorageClassName: disks, NodeTopology: &metav1.LabelSelector{}}
+		room.Capacity = new(resource.MustParse("5Gi"))
+		a.must(a.core.StorageV1().CSIStorageCapacities("shop").Create(t.Context(), room, metav1.CreateOptions{}))
+		a.settle()
+		if refused() {
+			t.Error("what a driver tells counts, though the scheduler does not go by it")
+		}
+		driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "d.example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}}
+		a.must(a.core.StorageV1().CSIDrivers().Create(t.Context(), driver, metav1.CreateOptions{}))
+		a.settle()
+		if !refused() {
+			t.Error("there is no room, and the pod is not told")
+		}
+		room = room.DeepCopy()
+		room.Capacity = new(resource.MustParse("50Gi"))
+		a.must(a.core.StorageV1().CSIStorageCapacities("shop").Update(t.Context(), room, metav1.UpdateOptions{}))
+		a.settle()
+		if refused() {
+			t.Errorf("there is room again, and the pod is told %s", class(a, "shop/db-0").GetUnsupported())
+		}
+	})
+}
+
 func claimed(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},

@@ -25,7 +25,7 @@ const (
 	byOwner = "owner" // pods by "namespace/kind/name" of their controller
 	byNode  = "node"  // volume attachments and node claims by node name
 
-	byClass    = "class"    // volumes, and claims that have none, by storage class
+	byClass    = "class"    // volumes, room for them, and claims that have none, by storage class
 	byWorkload = "workload" // capacity buffers by "namespace/kind/name" of what they refer to
 )
 
@@ -35,7 +35,8 @@ type stores struct {
 	pools, nodeClasses, nodeClaims                 cache.Indexer
 	nodes, namespaces, claims, volumes             cache.Indexer
 	daemonSets, replicaSets, statefulSets, budgets cache.Indexer
-	priorities, classes, csiNodes                  cache.Indexer
+	priorities, classes, csiNodes, csiDrivers      cache.Indexer
+	rooms                                          cache.Indexer // how much there is for new volumes
 	related
 
 	overlays, buffers, deployments, podTemplates cache.Indexer
@@ -45,6 +46,7 @@ type stores struct {
 func (s *stores) index() error {
 	return errors.Join(
 		s.pods.AddIndexers(cache.Indexers{byClaim: podClaims, byOwner: podOwner, byResourceClaim: podResourceClaims}),
+		s.rooms.AddIndexers(cache.Indexers{byClass: roomClass}),
 		s.volumes.AddIndexers(cache.Indexers{byClass: volumeClass}),
 		s.claims.AddIndexers(cache.Indexers{byClass: unboundClass}),
 		s.attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}),
@@ -110,6 +112,16 @@ func (s *stores) StorageClass(name string) *storagev1.StorageClass {
 // PersistentVolumes implements convert.References.
 func (s *stores) PersistentVolumes(class string) []*corev1.PersistentVolume {
 	return indexed[*corev1.PersistentVolume](s.volumes, byClass, class)
+}
+
+// CSIDriver implements convert.References.
+func (s *stores) CSIDriver(name string) *storagev1.CSIDriver {
+	return lookup[*storagev1.CSIDriver](s.csiDrivers, "", name)
+}
+
+// StorageCapacities implements convert.References.
+func (s *stores) StorageCapacities(class string) []*storagev1.CSIStorageCapacity {
+	return indexed[*storagev1.CSIStorageCapacity](s.rooms, byClass, class)
 }
 
 // ClaimUsers implements convert.References.
@@ -210,6 +222,13 @@ func podOwner(o any) ([]string, error) {
 	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		return []string{p.Namespace + "/" + owner.Kind + "/" + owner.Name}, nil
+	}
+	return nil, nil
+}
+
+func roomClass(o any) ([]string, error) {
+	if c, ok := o.(*storagev1.CSIStorageCapacity); ok {
+		return []string{c.StorageClassName}, nil
 	}
 	return nil, nil
 }

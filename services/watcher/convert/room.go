@@ -1,0 +1,138 @@
+package convert
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+)
+
+// CountsRoom says that a driver tells how much room there is for new volumes, and the scheduler goes by that; false for nil.
+func CountsRoom(d *storagev1.CSIDriver) bool {
+	return d != nil && d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
+}
+
+// full is which nodes a volume that is to be made has no room on; nil where no node is known to be such. It says where there is none,
+// not where there is some: a driver tells of nodes that are there, and new ones mostly bring room of their own.
+func (b *classBuilder) full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim) (full *model.Requirement, bad string) {
+	size, asks := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if !asks || !CountsRoom(b.refs.CSIDriver(sc.Provisioner)) {
+		return nil, ""
+	}
+	r := rooms{size: size, enough: map[string]bool{}, volumes: b.refs.PersistentVolumes(sc.Name)}
+	for _, c := range b.refs.StorageCapacities(sc.Name) {
+		if c.NodeTopology != nil && !r.add(c) {
+			return nil, ""
+		}
+	}
+	if r.none && len(r.enough) == 0 {
+		return nil, fmt.Sprintf("persistent volume claim %s: storage class %s has no room for %s (CSIStorageCapacity)", claim.Name, sc.Name, &size)
+	}
+	var values []string
+	for v, enough := range r.enough {
+		if !enough {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil, ""
+	}
+	out := reader.In(r.key, values...)
+	out.Operator = model.NotIn
+	return &out, ""
+}
+
+// rooms are the parts of a cluster in which a class has room for new volumes, or has not, each known by the value of one label.
+type rooms struct {
+	size    resource.Quantity
+	volumes []*corev1.PersistentVolume
+	key     string
+	enough  map[string]bool // by value; those of which nothing is certain are not there
+	none    bool            // the one part that all nodes are in has too little
+}
+
+// add is false where it can't be told what a part means for others: one that all nodes are in has enough, or parts overlap.
+func (r *rooms) add(c *storagev1.CSIStorageCapacity) bool {
+	limit := c.Capacity
+	if c.MaximumVolumeSize != nil {
+		limit = c.MaximumVolumeSize
+	}
+	enough := limit != nil && limit.Cmp(r.size) >= 0
+	key, value, simple := part(c.NodeTopology)
+	switch {
+	case !simple || r.key != "" && key != "" && r.key != key:
+		return false
+	case key == "":
+		r.none = !enough
+		return !enough
+	}
+	r.key = key
+	if enough || r.enough[value] || r.lasting(c, key, value) {
+		r.enough[value] = enough || r.enough[value]
+	}
+	return true
+}
+
+// lasting says of a part without enough room that a new node outside of it may have some. That is so of zones; of the disks of one node
+// where these would hold the volume if none of its class were there, or do hold one as large, where a driver tells the largest
+// that there can be. Disks that are too small are left alone: those of a new node may be no larger, and it would be bought again
+// and again.
+func (r *rooms) lasting(c *storagev1.CSIStorageCapacity, key, value string) bool {
+	if key == labels.Zone || key == labels.Region {
+		return true
+	}
+	var whole resource.Quantity
+	if c.Capacity != nil {
+		whole = c.Capacity.DeepCopy()
+	}
+	asLarge := false
+	for _, v := range r.volumes {
+		if has := v.Spec.Capacity[corev1.ResourceStorage]; liesIn(v, key, value) {
+			whole.Add(has)
+			asLarge = asLarge || has.Cmp(r.size) >= 0
+		}
+	}
+	if c.MaximumVolumeSize != nil {
+		return asLarge
+	}
+	return whole.Cmp(r.size) >= 0
+}
+
+func liesIn(v *corev1.PersistentVolume, key, value string) bool {
+	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
+		return false
+	}
+	for _, t := range v.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		for _, e := range t.MatchExpressions {
+			if labels.Normal(e.Key) == key && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && e.Values[0] == value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// part is the label that says which nodes are in a part of the cluster; "" for all nodes. simple is false where it takes more than one,
+// but for a region beside its zone.
+func part(s *metav1.LabelSelector) (key, value string, simple bool) {
+	if len(s.MatchExpressions) > 0 {
+		return "", "", false
+	}
+	own := map[string]string{}
+	for k, v := range s.MatchLabels {
+		own[labels.Normal(k)] = v
+	}
+	if _, zonal := own[labels.Zone]; zonal {
+		delete(own, labels.Region)
+	}
+	for k, v := range own {
+		key, value = k, v
+	}
+	return key, value, len(own) <= 1
+}
