@@ -6,8 +6,8 @@
 // an API server; what one object needs to know of another it asks a References for.
 //
 // Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Pools, classes and
-// constraints that several objects write alike are read in kubeapi/reader, dynamic resource allocation in package device, and
-// package manifests puts whole sets of manifests together.
+// constraints that several objects write alike are read in kubeapi/reader, volumes in package storage, dynamic resource
+// allocation in package device, and package manifests puts whole sets of manifests together.
 package convert
 
 import (
@@ -25,6 +25,7 @@ import (
 	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+	"github.com/kerf-dev/kerf/services/watcher/convert/storage"
 )
 
 // References finds the objects that another one names. A nil answer means that there is none.
@@ -41,11 +42,7 @@ type VolumeReferences interface {
 	PersistentVolume(name string) *corev1.PersistentVolume
 	// StorageClass finds a class by name; "" asks for the cluster's default.
 	StorageClass(name string) *storagev1.StorageClass
-	// PersistentVolumes are the volumes of a class, whoever has them.
-	PersistentVolumes(class string) []*corev1.PersistentVolume
-	CSIDriver(name string) *storagev1.CSIDriver
-	// StorageCapacities say how much room there is for new volumes of a class, and where.
-	StorageCapacities(class string) []*storagev1.CSIStorageCapacity
+	storage.References
 	// ClaimUsers counts the pods that use a claim, those that have ended aside.
 	ClaimUsers(namespace, name string) int
 }

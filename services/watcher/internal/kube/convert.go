@@ -19,6 +19,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/storage"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -224,7 +225,7 @@ func (b *batch) podsBy(index, value string) {
 func (b *batch) waitingFor(class string) {
 	st := &b.source.stores
 	sc := get[*storagev1.StorageClass](st.classes, class)
-	if sc == nil || !convert.MakesNoVolumes(sc) && !convert.CountsRoom(st.CSIDriver(sc.Provisioner)) {
+	if sc == nil || !storage.MakesNoVolumes(sc) && !storage.CountsRoom(st.CSIDriver(sc.Provisioner)) {
 		return
 	}
 	keys, err := st.claims.IndexKeys(byClass, class)

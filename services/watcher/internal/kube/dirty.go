@@ -14,6 +14,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/storage"
 )
 
 // what a key means.
@@ -201,7 +202,7 @@ func (s *Source) podKeys(o any) []key {
 	}
 	out := keyOf(aPod)(p)
 	for _, id := range convert.ClaimKeys(p) {
-		if c := get[*corev1.PersistentVolumeClaim](s.stores.claims, id); convert.ForOnePod(c) {
+		if c := get[*corev1.PersistentVolumeClaim](s.stores.claims, id); storage.ForOnePod(c) {
 			out = append(out, key{podsOfClaim, c.Namespace, c.Name})
 		}
 	}

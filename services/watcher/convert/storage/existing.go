@@ -1,4 +1,4 @@
-package convert
+package storage
 
 import (
 	"fmt"
@@ -17,60 +17,60 @@ import (
 // MakesNoVolumes says that claims of a class get volumes that are there already, and no others.
 func MakesNoVolumes(sc *storagev1.StorageClass) bool { return sc.Provisioner == noProvisioner }
 
-// existing answers for a claim of a class that makes no volumes, whose volume the scheduler chooses with the node from those that
+// Existing answers for a claim of a class that makes no volumes, whose volume the scheduler chooses with the node from those that
 // are there. Where volumes of the class lie on nodes' disks, or a program has made them, new nodes bring volumes of their own:
 // then the pod can run on those, and on nodes that have one left. Of a class without any volumes no one can tell, and it is taken
 // for such a one, or the first node would never come.
-func existing(claim *corev1.PersistentVolumeClaim, class string, all []*corev1.PersistentVolume) (reach, string) {
+func Existing(claim *corev1.PersistentVolumeClaim, class string, all []*corev1.PersistentVolume) (Reach, string) {
 	asked := &corev1.PersistentVolumeClaim{ObjectMeta: claim.ObjectMeta, Spec: claim.Spec}
 	asked.Annotations, asked.Spec.StorageClassName = nil, &class
 	if len(all) == 0 {
-		return reach{}, ""
+		return Reach{}, ""
 	}
 	for _, v := range all {
 		if volume.IsVolumeBoundToClaim(v, asked) && matches(asked, v) {
-			return bound(v)
+			return Bound(v)
 		}
 	}
 	if slices.ContainsFunc(all, comesWithNode) {
-		return reach{terms: awayFrom(fullHosts(asked, all))}, ""
+		return Reach{Terms: awayFrom(fullHosts(asked, all))}, ""
 	}
-	var out []reach
+	var out []Reach
 	for _, v := range all {
 		if v.Spec.ClaimRef != nil || v.Status.Phase != corev1.VolumeAvailable || !fits(asked, v) {
 			continue
 		}
-		r, bad := bound(v)
+		r, bad := Bound(v)
 		if bad != "" {
-			return reach{}, bad
+			return Reach{}, bad
 		}
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		return reach{}, fmt.Sprintf("persistent volume claim %s: no persistent volume of storage class %s is free and right for it (of %d), "+
+		return Reach{}, fmt.Sprintf("persistent volume claim %s: no persistent volume of storage class %s is free and right for it (of %d), "+
 			"and the class makes none (%s)", claim.Name, class, len(all), noProvisioner)
 	}
 	return anyOf(out), ""
 }
 
 // anyOf is from where one of several volumes can be reached.
-func anyOf(list []reach) reach {
-	out := reach{driver: list[0].driver}
+func anyOf(list []Reach) Reach {
+	out := Reach{Driver: list[0].Driver}
 	everywhere := false
 	for _, r := range list {
-		if r.driver != out.driver {
-			out.driver = "" // which of them attaches it no one knows yet
+		if r.Driver != out.Driver {
+			out.Driver = "" // which of them attaches it no one knows yet
 		}
-		everywhere = everywhere || len(r.terms) == 0
-		out.terms = append(out.terms, r.terms...)
+		everywhere = everywhere || len(r.Terms) == 0
+		out.Terms = append(out.Terms, r.Terms...)
 	}
 	compare := func(s, t model.NodeAffinityTerm) int {
 		return slices.CompareFunc(s.Requirements, t.Requirements, model.Requirement.Compare)
 	}
-	slices.SortFunc(out.terms, compare)
-	out.terms = slices.CompactFunc(out.terms, func(s, t model.NodeAffinityTerm) bool { return compare(s, t) == 0 })
+	slices.SortFunc(out.Terms, compare)
+	out.Terms = slices.CompactFunc(out.Terms, func(s, t model.NodeAffinityTerm) bool { return compare(s, t) == 0 })
 	if everywhere {
-		out.terms = nil
+		out.Terms = nil
 	}
 	return out
 }

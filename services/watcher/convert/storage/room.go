@@ -1,4 +1,4 @@
-package convert
+package storage
 
 import (
 	"fmt"
@@ -18,15 +18,15 @@ func CountsRoom(d *storagev1.CSIDriver) bool {
 	return d != nil && d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
 }
 
-// full is which nodes a volume that is to be made has no room on; nil where no node is known to be such. It says where there is none,
+// Full is which nodes a volume that is to be made has no room on; nil where no node is known to be such. It says where there is none,
 // not where there is some: a driver tells of nodes that are there, and new ones mostly bring room of their own.
-func (b *classBuilder) full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim) (full *model.Requirement, bad string) {
+func Full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, refs References) (full *model.Requirement, bad string) {
 	size, asks := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	if !asks || !CountsRoom(b.refs.CSIDriver(sc.Provisioner)) {
+	if !asks || !CountsRoom(refs.CSIDriver(sc.Provisioner)) {
 		return nil, ""
 	}
-	r := rooms{size: size, enough: map[string]bool{}, volumes: b.refs.PersistentVolumes(sc.Name)}
-	for _, c := range b.refs.StorageCapacities(sc.Name) {
+	r := rooms{size: size, enough: map[string]bool{}, volumes: refs.PersistentVolumes(sc.Name)}
+	for _, c := range refs.StorageCapacities(sc.Name) {
 		if c.NodeTopology != nil && !r.add(c) {
 			return nil, ""
 		}
