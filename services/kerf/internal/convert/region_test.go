@@ -91,7 +91,8 @@ func TestWhereVolumesLieIsTheRegionOfObjectsThatNameNone(t *testing.T) {
 		"only a volume": {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{{Volumes: in("eu-west-1b")}}}, nil, "eu-west-1"},
 		"a flag too":    {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{{Volumes: in("eu-west-1b")}}}, []string{"us-west-2a"}, "us-west-2"},
 		"the pods too": {&clusterpb.Snapshot{PodClasses: []*clusterpb.PodClass{
-			{Volumes: in("eu-west-1b")}, {Volumes: in("eu-west-1c")},
+			{Volumes: in("eu-west-1b")},
+			{Volumes: in("eu-west-1c")},
 			{NodeSelector: []*clusterpb.Label{{Key: "topology.kubernetes.io/region", Value: "us-west-2"}}},
 		}}, nil, "us-west-2"},
 	} {
