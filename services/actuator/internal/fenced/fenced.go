@@ -102,3 +102,45 @@ func (f fencedCluster) Evict(ctx context.Context, e cluster.Eviction) error {
 func (f fencedCluster) Publish(ctx context.Context, p cluster.Publication) error {
 	return f.leads.first(ctx, func() error { return f.Cluster.Publish(ctx, p) })
 }
+
+// Nominator fences what binds pods: a node that a successor drains meanwhile would take them. Nominations it lets pass: they are
+// hints, which the successor takes back, and written many times a second.
+func Nominator(next cluster.Nominator, l Leads) cluster.Nominator {
+	if next == nil {
+		return nil
+	}
+	return fencedNominator{next, l}
+}
+
+type fencedNominator struct {
+	cluster.Nominator
+	leads Leads
+}
+
+// Bind implements cluster.Nominator.
+func (f fencedNominator) Bind(ctx context.Context, list []cluster.Nomination) (left, wait []cluster.Nomination, err error) {
+	left = list
+	err = f.leads.first(ctx, func() (err error) {
+		left, wait, err = f.Nominator.Bind(ctx, list)
+		return err
+	})
+	return left, wait, err
+}
+
+// Replicas fences what says which pods are deleted first.
+func Replicas(next cluster.Replicas, l Leads) cluster.Replicas {
+	if next == nil {
+		return nil
+	}
+	return fencedReplicas{next, l}
+}
+
+type fencedReplicas struct {
+	cluster.Replicas
+	leads Leads
+}
+
+// Cost implements cluster.Replicas.
+func (f fencedReplicas) Cost(ctx context.Context, list []cluster.Replica) error {
+	return f.leads.first(ctx, func() error { return f.Replicas.Cost(ctx, list) })
+}

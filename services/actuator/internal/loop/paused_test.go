@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -80,4 +81,24 @@ func TestALeaderThatWasPausedDoesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestALeaderThatLeadsNoLongerBindsNoPods: its successor may have decided to end the node.
+func TestALeaderThatLeadsNoLongerBindsNoPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := withPods(t, "containers: [{name: main, resources: {requests: {cpu: 100m}}}]", "a")
+		r.accepted(claimFor("c1", "default/a"))
+		r.until("its node is about to open", time.Minute, func() bool {
+			s, err := r.kube.Observe()
+			return err == nil && len(s.Nodes) == 1 && s.Nodes[0].Labels[labels.Registered] == "true"
+		})
+		if _, unbound := r.kube.Unbound("default/a"); !unbound {
+			t.Fatal("the pod is bound already")
+		}
+		r.store.Usurp()
+		time.Sleep(10 * time.Second)
+		if _, unbound := r.kube.Unbound("default/a"); !unbound {
+			t.Error("the pod is bound by a leader that is none")
+		}
+	})
 }

@@ -78,6 +78,7 @@ func newTerm(c Config, h *hub) *term {
 	t.registry = registry.New(c.Store, t.agenda)
 	leads := t.registry.Leads
 	c.Cloud, c.Classes, c.Kube = fenced.Cloud(c.Cloud, leads), fenced.Classes(c.Classes, leads), fenced.Cluster(c.Kube, leads)
+	c.Nominator, c.Replicas = fenced.Nominator(c.Nominator, leads), fenced.Replicas(c.Replicas, leads)
 	t.cfg = c
 	t.cluster = observed.NewCluster(c.Kube, t.agenda, c.Log)
 	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log,
