@@ -176,12 +176,13 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 	}
 	err = errors.Join(
 		load(ctx, s, source[*clusterpb.DisruptionRecord, model.DisruptionRecord]{
-			disruptions, revision, 0, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.ReadRecord,
+			disruptions, revision, 0, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.ReadRecord, false,
 		}, func(d model.DisruptionRecord, _ *mvccpb.KeyValue) { out.Disruptions = append(out.Disruptions, d) }),
-		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, 0, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice},
-			func(n model.Notice, _ *mvccpb.KeyValue) { out.Notices = append(out.Notices, n) }),
+		load(ctx, s, source[*clusterpb.Notice, model.Notice]{
+			notices, revision, 0, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice, true,
+		}, func(n model.Notice, _ *mvccpb.KeyValue) { out.Notices = append(out.Notices, n) }),
 		load(ctx, s, source[*storagepb.StoredShortage, model.Shortage]{
-			shortages, revision, 0, func() *storagepb.StoredShortage { return &storagepb.StoredShortage{} }, convert.ReadShortage,
+			shortages, revision, 0, func() *storagepb.StoredShortage { return &storagepb.StoredShortage{} }, convert.ReadShortage, true,
 		}, func(x model.Shortage, _ *mvccpb.KeyValue) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {
@@ -213,25 +214,37 @@ type source[M proto.Message, V any] struct {
 	since    int64 // only what has changed from that revision on; 0 for all
 	empty    func() M
 	convert  func(M) (V, error)
+	// spare says that one that can't be read is passed over.
+	spare bool
+}
+
+func (s source[M, V]) read(kv *mvccpb.KeyValue) (v V, err error) {
+	m := s.empty()
+	if err := proto.Unmarshal(kv.Value, m); err != nil {
+		return v, err
+	}
+	return s.convert(m)
 }
 
 // load reads all objects of a kind, page by page. A value that can't be read is an error that names its key: what is
-// stored must not be skipped, because an instance may hang on it.
+// stored must not be skipped, because an instance may hang on it. Of what is spared nothing does, and no actuator that leads is
+// worse than a notice that is lost, or a shortage: that is passed over, and said.
 func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V], add func(V, *mvccpb.KeyValue)) error {
 	options := []clientv3.OpOption{clientv3.WithRev(src.revision), clientv3.WithLimit(pageSize)}
 	if src.since > 0 {
 		options = append(options, clientv3.WithMinModRev(src.since))
 	}
 	err := s.pages(ctx, s.prefix+src.kind+"/", func(kv *mvccpb.KeyValue) error {
-		m := src.empty()
-		if err := proto.Unmarshal(kv.Value, m); err != nil {
+		v, err := src.read(kv)
+		switch {
+		case err == nil:
+			add(v, kv)
+		case src.spare:
+			s.log.ErrorContext(ctx, "what is stored can't be read and is passed over; once it is known what it was, delete its key",
+				"store", s.at, "key", string(kv.Key), "error", err)
+		default:
 			return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
 		}
-		v, err := src.convert(m)
-		if err != nil {
-			return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
-		}
-		add(v, kv)
 		return nil
 	}, options...)
 	if err != nil {

@@ -1,7 +1,9 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/embedded"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // start starts an etcd and returns its endpoint.
@@ -46,9 +49,8 @@ func TestStorePassesTheSuite(t *testing.T) {
 func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
 	s := connect(t, start(t), "c")
 	for key, value := range map[string]string{
-		"/kerf/c/claims/x":    "\xff\xff\xff",
-		"/kerf/c/notices/y":   "", // no id
-		"/kerf/c/shortages/z": "\x0a\x01m",
+		"/kerf/c/claims/x":      "\xff\xff\xff",
+		"/kerf/c/disruptions/y": "", // no id
 	} {
 		if _, err := s.client.Put(t.Context(), key, value); err != nil {
 			t.Fatal(err)
@@ -59,6 +61,41 @@ func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
 		}
 		if _, err := s.client.Delete(t.Context(), key); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestANoticeThatCanNotBeReadKeepsNobodyFromLeading: nor does a shortage. What can be read is.
+func TestANoticeThatCanNotBeReadKeepsNobodyFromLeading(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Open(t.Context(), Config{Endpoints: []string{start(t)}, Cluster: "c", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	term, err := s.Campaign(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), term.Fence, store.Batch{
+		PutNotices:   []model.Notice{{ID: "z", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", EventTime: time.Unix(1e9, 0)}},
+		PutShortages: []model.Shortage{{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot, Until: time.Unix(1e9, 0)}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	unreadable := map[string]string{"/kerf/c/notices/y": "", "/kerf/c/notices/w": "\xff\xff\xff", "/kerf/c/shortages/z": "\x0a\x01m"}
+	for key, value := range unreadable {
+		if _, err := s.client.Put(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := s.Load(t.Context())
+	if err != nil || len(c.Notices) != 1 || len(c.Shortages) != 1 {
+		t.Errorf("%v, notices %+v, shortages %+v, want those that can be read", err, c.Notices, c.Shortages)
+	}
+	for key := range unreadable {
+		if !strings.Contains(log.String(), key) {
+			t.Errorf("nothing is said of %s:\n%s", key, log.String())
 		}
 	}
 }

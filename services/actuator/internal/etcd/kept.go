@@ -89,6 +89,6 @@ func (s *Store) readAgain(ctx context.Context, k *kept, revision int64) (*kept, 
 
 func claimsAt(revision, since int64) source[*storagepb.StoredClaim, model.Claim] {
 	return source[*storagepb.StoredClaim, model.Claim]{
-		claims, revision, since, func() *storagepb.StoredClaim { return &storagepb.StoredClaim{} }, convert.ReadClaim,
+		claims, revision, since, func() *storagepb.StoredClaim { return &storagepb.StoredClaim{} }, convert.ReadClaim, false,
 	}
 }
