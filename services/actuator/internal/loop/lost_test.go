@@ -92,3 +92,27 @@ func TestWhatIsLeftOfALostClaimWithoutInstanceIsRemoved(t *testing.T) {
 		r.until("the object is removed", 10*time.Minute, func() bool { return !r.kube.has("c1") })
 	})
 }
+
+// TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim: AWS takes a while to say what a leader has to know before it
+// takes the claim up again.
+func TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim(t *testing.T) {
+	leads(t, func(r *rig) {
+		r.grow("c1")
+		r.kube.run("c1", pod("web"))
+		r.kube.change(func() { r.kube.budget = true })
+		time.Sleep(10 * time.Minute) // what is stored is shown
+		r.kube.Delete("Node", string(r.claim("c1").Node))
+		r.reaches("c1", model.ClaimDraining)
+		r.cfg = func(c *Config) { c.Classes = slowClasses{c.Classes} }
+		r.lose(time.Now().Add(-24 * time.Hour))
+		time.Sleep(time.Minute)
+		if s, _ := r.kube.Observe(); len(s.Nodes) != 1 || len(s.Nodes[0].Pods) != 1 {
+			r.t.Fatalf("its node is gone while a pod is on it that no budget lets go:\n%s", r.dump())
+		}
+		r.kube.change(func() { r.kube.budget = false })
+		r.reaches("c1", model.ClaimGone)
+		if got := slices.Compact(r.kube.evictions()); !slices.Contains(got, "web force=false") {
+			r.t.Errorf("evicted %v, want web", got)
+		}
+	})
+}
