@@ -291,7 +291,10 @@ func shown(instances *observed.Instances, c *model.Claim, class *market.Class) *
 	if i.SubnetID != "" {
 		out.Subnets = []string{i.SubnetID}
 	}
-	if class != nil && instances.AskedAt(c.ID).After(class.ReservedSince().Add(endSeen)) {
+	if class == nil {
+		return out
+	}
+	if since := class.ReservedSince(); !since.IsZero() && instances.AskedAt(c.ID).After(since.Add(endSeen)) {
 		out.Reservation = i.ReservationID
 	}
 	return out

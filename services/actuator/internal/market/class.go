@@ -148,8 +148,14 @@ func (c *Class) reservations() []string {
 	return out
 }
 
-// ReservedSince is since when the class has selected the reservations that it selects now.
-func (c *Class) ReservedSince() time.Time { return c.reservedSince }
+// ReservedSince is since when the class has selected the reservations that it selects now, as far as is known; zero while these may
+// be old news.
+func (c *Class) ReservedSince() time.Time {
+	if !c.current() {
+		return time.Time{}
+	}
+	return c.reservedSince
+}
 
 // Present is what the class asks for now. What it selects is left out while it is not whole, or may be old.
 func (c *Class) Present() apply.Class {

@@ -115,11 +115,11 @@ func (s *Classes) reshapes(ctx context.Context) {
 	maps.DeleteFunc(s.catalogues, func(_ model.CatalogID, c *catalogue) bool { return !used[c] })
 }
 
-// forget drops what was learned of images that no class has any more, once it is known which they have.
+// forget drops what was learned of images that no class has any more, once AWS has said which they have.
 func (s *Classes) forget() {
 	images := map[string]bool{}
 	for _, c := range s.byName {
-		if c.unresolved() && c.invalid.OK() {
+		if !c.current() && c.invalid.OK() {
 			return
 		}
 		for _, i := range c.resolved.Images {

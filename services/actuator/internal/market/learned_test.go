@@ -107,6 +107,24 @@ func TestNodesThatHaveNotToldTeachNothing(t *testing.T) {
 	l.has("m5.large", 7577)
 }
 
+// TestWhatOnlyOneClassHasSaidIsForgottenOnceAllHave: what another class is recalled to have selected may be old.
+func TestWhatOnlyOneClassHasSaidIsForgottenOnceAllHave(t *testing.T) {
+	l := newLearner(t, "ami-1")
+	l.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "other", UID: "2"}})
+	other := l.Get("other")
+	l.selected(t.Context(), other, cloud.Class{Images: []cloud.Image{{ID: "ami-old"}}}, l.now)
+	other.recalled = true
+	l.memory.note("ami-new", "m5.large", 7000*mib)
+	l.boots("ami-1")
+	if _, known := l.memory["ami-new"]; !known {
+		t.Error("what was learned of the image that the other class boots now is forgotten")
+	}
+	l.take(t.Context(), other, cloud.Class{Images: []cloud.Image{{ID: "ami-newer"}}}, nil)
+	if _, known := l.memory["ami-new"]; known {
+		t.Error("what was learned of an image that no class boots is kept")
+	}
+}
+
 // memory is a Memory.
 type memory map[string][]byte
 
@@ -142,6 +160,9 @@ func TestWhatWasLearnedIsKept(t *testing.T) {
 	again.has("m5.large", 7000)
 	if !again.class.due || again.class.unresolved() {
 		t.Errorf("due: %v, unresolved: %v; want that it is good to begin with, and asked for again", again.class.due, again.class.unresolved())
+	}
+	if at := again.class.ReservedSince(); !at.IsZero() {
+		t.Errorf("nodes drift from the reservations of %s before AWS has answered", at)
 	}
 	if p, status := again.class.Present(), again.class.Status(); len(p.Images) != 0 || status.Resolved {
 		t.Errorf("nodes drift from %v, and the status says that it is resolved: %v; want neither before AWS has answered", p.Images, status.Resolved)
