@@ -39,8 +39,8 @@ const (
 	EventUnspecified EventKind = iota
 	// EventStart: the claim's class is ready and Offerings are what it may be launched as now.
 	EventStart
-	// EventTick: time has passed. Deadline is when a claim that is launching or registered is given up; of the latter, and of one that
-	// drains, Node is the node, if NodeThere.
+	// EventTick: time has passed. Deadline is when a claim that is launching, launched or registered is given up; of the last, and of one
+	// that drains, Node is the node, if NodeThere.
 	EventTick
 	// EventLaunched: the launch returned Instance.
 	EventLaunched

@@ -54,6 +54,8 @@ type Seen struct {
 	InitializationTimeout time.Duration
 	// LaunchBy is when a launch is given up; zero for LaunchTimeout after it began.
 	LaunchBy time.Time
+	// RegisterBy is when an instance is given up that did not become a node; zero for RegistrationTimeout after its launch.
+	RegisterBy time.Time
 	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
 	Offerings []model.RankedOffering
 	NotReady  model.Reason
@@ -115,6 +117,8 @@ func timeEvent(c model.Claim, s Seen) Event {
 	switch {
 	case c.State == model.ClaimLaunching:
 		tick.Deadline = s.LaunchBy
+	case c.State == model.ClaimLaunched:
+		tick.Deadline = s.RegisterBy
 	case c.State == model.ClaimRegistered:
 		tick.Deadline = c.StateTime.Add(s.InitializationTimeout)
 		tick.node(s)

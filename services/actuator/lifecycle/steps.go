@@ -164,8 +164,11 @@ func otherCapacityFirst(offerings []model.RankedOffering) []model.RankedOffering
 }
 
 // registrationTimeout gives up an instance that did not become a node.
-func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
-	deadline := c.LaunchTime.Add(RegistrationTimeout)
+func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
+	deadline := e.Deadline
+	if deadline.IsZero() {
+		deadline = c.LaunchTime.Add(RegistrationTimeout)
+	}
 	if now.Before(deadline) {
 		r := does(c)
 		r.Wake = deadline
@@ -174,6 +177,16 @@ func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
 	c.Failure = about(c, model.CodeRegistrationTimeout,
 		"instance %s did not join the cluster within %s", c.InstanceID, RegistrationTimeout)
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
+}
+
+// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since begun. A node that
+// has joined may have waited for a leader to let it open: it has the whole time again.
+func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time) time.Time {
+	since := c.LaunchTime
+	if n != nil && begun.After(since) {
+		since = begun
+	}
+	return since.Add(RegistrationTimeout)
 }
 
 // register gives the node what the claim says; it counts as registered when it is seen to be so.

@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -156,6 +157,22 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 		if !c.Disruptions[0].RolledBack {
 			r.t.Error("the disruption is not recorded as rolled back")
 		}
+	})
+}
+
+// TestANodeThatJoinedWhileNobodyLedIsUsed: nobody was there to let it open, which its instance can't be blamed for.
+func TestANodeThatJoinedWhileNobodyLedIsUsed(t *testing.T) {
+	leads(t, func(r *rig) {
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimLaunched)
+		r.stop()
+		time.Sleep(lifecycle.RegistrationTimeout + 5*time.Minute)
+		if s, _ := r.kube.Observe(); len(s.Nodes) != 1 || r.claim("c1").State != model.ClaimLaunched {
+			r.t.Fatalf("want a node that has joined and was not looked at:\n%s", r.dump())
+		}
+		r.start()
+		r.reaches("c1", model.ClaimInitialized)
+		r.launchedOnce()
 	})
 }
 
