@@ -23,7 +23,7 @@ func heldBack(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time)
 	switch {
 	case c.State != model.ClaimDraining:
 	case c.DisruptionReason == model.ReasonInterrupted && !slices.ContainsFunc(s.Notices, stops):
-		return uncertain(c, *s.Node, s.Places, now)
+		return uncertain(c, s, now)
 	case s.Later != nil:
 		return later(c, *s.Node, s.Later, now)
 	}
@@ -57,16 +57,16 @@ func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.
 func stops(n *model.Notice) bool { return n.Kind == model.NoticeStateChange && Interrupts(*n) }
 
 // uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
-// been made yet. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
+// been made yet: it is asked for when the drain begins, and anew where what was bought has failed, or another leader began before there
+// was one. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
 // notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as long as a claim is on its way. It says
 // when the answer changes by itself, zero for never.
-func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
-	all := places()
+func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time) {
+	all := s.Places()
 	half := halfway(c)
-	planned := c.StateTime.Add(planWindow)
 	held := map[string]bool{}
 	var wake time.Time
-	for _, p := range n.Pods {
+	for _, p := range s.Node.Pods {
 		name := p.Namespace + "/" + p.Name
 		until := half
 		if !half.IsZero() {
@@ -74,7 +74,8 @@ func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Ti
 		}
 		coming := all.coming[model.PodID(name)]
 		if !coming {
-			until = earlier(until, planned)
+			asked := latest(c.StateTime, s.Begun, all.failed[model.PodID(name)])
+			until = earlier(until, asked.Add(planWindow))
 		}
 		if (until.IsZero() || now.Before(until)) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
 			held[name] = true
@@ -84,16 +85,19 @@ func uncertain(c model.Claim, n cluster.Node, places func() *Places, now time.Ti
 	return held, wake
 }
 
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
 // Places says for which pods a claim is on its way, and which claims are ready for a pod. It is made of all claims, so once for
 // all nodes that are interrupted together.
 type Places struct {
 	coming map[model.PodID]bool
 	ready  map[model.PodID][]model.ClaimID
+	failed map[model.PodID]time.Time // when the last claim was given up that never was ready
 }
 
 // NewPlaces looks at all claims.
 func NewPlaces(claims iter.Seq[*model.Claim]) *Places {
-	out := &Places{coming: map[model.PodID]bool{}, ready: map[model.PodID][]model.ClaimID{}}
+	out := &Places{coming: map[model.PodID]bool{}, ready: map[model.PodID][]model.ClaimID{}, failed: map[model.PodID]time.Time{}}
 	for c := range claims {
 		for _, p := range c.Pods {
 			switch {
@@ -101,6 +105,8 @@ func NewPlaces(claims iter.Seq[*model.Claim]) *Places {
 				out.coming[p] = true
 			case c.State == model.ClaimInitialized:
 				out.ready[p] = append(out.ready[p], c.ID)
+			case c.Reached < model.ClaimInitialized && c.StateTime.After(out.failed[p]):
+				out.failed[p] = c.StateTime
 			}
 		}
 	}

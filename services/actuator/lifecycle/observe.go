@@ -56,6 +56,8 @@ type Seen struct {
 	LaunchBy time.Time
 	// RegisterBy is when an instance is given up that did not become a node; zero for RegistrationTimeout after its launch.
 	RegisterBy time.Time
+	// Begun is when this leader did.
+	Begun time.Time
 	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
 	Offerings []model.RankedOffering
 	NotReady  model.Reason

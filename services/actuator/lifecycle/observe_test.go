@@ -165,6 +165,38 @@ func TestPodsOfANodeThatHasAllTheTimeWaitForTheirNextOne(t *testing.T) {
 	}
 }
 
+// TestAPlanIsWaitedForAnew has pods of an interrupted node wait for a plan, as what was bought for them has failed, or another leader
+// has begun before there was one.
+func TestAPlanIsWaitedForAnew(t *testing.T) {
+	claim, node := inState(model.ClaimDraining), cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p"}}}
+	claim.DisruptionReason = model.ReasonInterrupted
+	next := &model.Claim{ID: "next", Pods: []model.PodID{"d/p"}}
+	for name, c := range map[string]struct {
+		state, reached model.ClaimState
+		since          float64 // of the state, in minutes
+		begun          time.Time
+		deadline       time.Time
+		until          float64 // 0 for not at all
+	}{
+		"what was bought has failed":       {state: model.ClaimFailed, reached: model.ClaimLaunched, since: 20, until: 20 + 1./6},
+		"it is being ended":                {state: model.ClaimTerminating, reached: model.ClaimRegistered, since: 20, until: 20 + 1./6},
+		"it has failed long ago":           {state: model.ClaimFailed, reached: model.ClaimLaunched, since: 10},
+		"it was in use":                    {state: model.ClaimGone, reached: model.ClaimInitialized, since: 20},
+		"another leader has begun":         {state: model.ClaimGone, reached: model.ClaimInitialized, begun: at(20), until: 20 + 1./6},
+		"it was before the drain":          {state: model.ClaimGone, reached: model.ClaimInitialized, begun: at(-1)},
+		"what the evictions need is spent": {state: model.ClaimFailed, reached: model.ClaimLaunched, since: 20, begun: at(20), deadline: at(20.5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim.DrainDeadline, next.State, next.Reached, next.StateTime = c.deadline, c.state, c.reached, at(c.since)
+			seen := Seen{Node: &node, Begun: c.begun, Places: func() *Places { return NewPlaces(slices.Values([]*model.Claim{next})) }}
+			held, wake := heldBack(claim, seen, at(20.1))
+			if held["d/p"] != (c.until > 0) || c.until > 0 && wake.Sub(at(c.until)).Abs() > time.Millisecond {
+				t.Errorf("held %v until %s, want minute %v", slices.Sorted(maps.Keys(held)), wake, c.until)
+			}
+		})
+	}
+}
+
 // TestAllClaimsAreLookedAtOnceForAllInterruptedNodes holds back the pods of a thousand nodes by one look at all claims.
 func TestAllClaimsAreLookedAtOnceForAllInterruptedNodes(t *testing.T) {
 	looks := 0

@@ -126,7 +126,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	seen := lifecycle.Seen{
 		Listed: s.instances.AskedAt(c.ID), Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c), Notices: s.notices[c.ID], Blocked: s.refused,
-		Places: s.places, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
+		Places: s.places, Begun: s.begun, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
 	seen.Kept = s.nominations.Keeps(c.ID)
