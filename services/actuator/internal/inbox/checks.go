@@ -20,9 +20,19 @@ const (
 	deniedPause = time.Hour
 )
 
-// watch asks EC2 what is wrong with instances, and has it stored.
-func (b *Inbox) watch(ctx context.Context) {
-	first := map[string]time.Time{} // when an impairment was first seen
+// impaired is when impairments that are stored were first seen: who led before may have waited for them, and EC2 does not always say.
+func (b *Inbox) impaired() map[string]time.Time {
+	first := map[string]time.Time{}
+	for id, n := range b.cfg.Registry.Notices {
+		if interrupt.OfStatus(id) && n.InstanceState == model.StateImpaired {
+			first[n.InstanceID] = n.EventTime
+		}
+	}
+	return first
+}
+
+// watch asks EC2 what is wrong with instances, and has it stored. First is when each impairment was first seen.
+func (b *Inbox) watch(ctx context.Context, first map[string]time.Time) {
 	for ctx.Err() == nil {
 		pause := checksEvery
 		err := b.check(ctx, first)

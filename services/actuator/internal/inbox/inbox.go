@@ -66,7 +66,8 @@ func (b *Inbox) Receive(ctx context.Context) {
 		b.cfg.Jobs.Go(func() { b.receive(ctx) })
 	}
 	if b.cfg.Checks != nil {
-		b.cfg.Jobs.Go(func() { b.watch(ctx) })
+		first := b.impaired()
+		b.cfg.Jobs.Go(func() { b.watch(ctx, first) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
 )
 
@@ -70,5 +71,22 @@ func TestAnImpairmentWithoutADateIsOldOnceItWasSeenForLong(t *testing.T) {
 		if got := len(interrupt.Statuses(list, at)) > 0; got != tt.notice {
 			t.Errorf("after %s: given up is %v, want %v", tt.after, got, tt.notice)
 		}
+	}
+}
+
+// TestANewLeaderGoesOnWithWhatIsKnownOfImpairments: EC2 does not say here since when the instance is impaired.
+func TestANewLeaderGoesOnWithWhatIsKnownOfImpairments(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	list := func() []cloud.Status { return []cloud.Status{{InstanceID: "i-1", Impaired: true}} }
+	before := list()
+	since(before, map[string]time.Time{"i-1": now.Add(-3 * time.Minute)}, now)
+	r := registry.New(nil, &agenda.Agenda{})
+	for _, n := range interrupt.Statuses(before, now) {
+		r.Notices[n.ID] = &n
+	}
+	next := list()
+	since(next, New(Config{Registry: r}).impaired(), now)
+	if got := interrupt.Statuses(next, now); len(got) != 1 || *r.Notices[got[0].ID] != got[0] {
+		t.Errorf("the next leader finds %+v, want what is stored: %+v", got, r.Notices)
 	}
 }
