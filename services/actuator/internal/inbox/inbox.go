@@ -55,10 +55,17 @@ type Config struct {
 type Inbox struct {
 	cfg     Config
 	helpers chan struct{}
+	// calledOff are notices that were withdrawn lately, by their ids.
+	calledOff map[string]calledOff
 }
 
+// calledOff is when AWS said last that a notice holds no longer, and when that was heard: what was said before holds no longer.
+type calledOff struct{ said, heard time.Time }
+
 // New makes an inbox that does nothing yet.
-func New(c Config) *Inbox { return &Inbox{cfg: c, helpers: make(chan struct{}, helpers)} }
+func New(c Config) *Inbox {
+	return &Inbox{cfg: c, helpers: make(chan struct{}, helpers), calledOff: map[string]calledOff{}}
+}
 
 // Receive starts the workers, which go on until ctx ends.
 func (b *Inbox) Receive(ctx context.Context) {

@@ -18,6 +18,8 @@ const (
 	maxUnclaimed = 500
 	// clocks is how far AWS's clock and this one may be apart.
 	clocks = time.Minute
+	// calledOffFor is for how long it is known that something was called off: AWS Health sends events twice, and SQS any message.
+	calledOffFor = 24 * time.Hour
 )
 
 // verdict is what becomes of a notice.
@@ -37,6 +39,7 @@ func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote
 	news, over := map[string]model.Notice{}, map[string]bool{}
 	unclaimed := b.unclaimed()
 	slices.SortStableFunc(telling, func(x, y said) int { return x.Time.Compare(y.Time) })
+	maps.DeleteFunc(b.calledOff, func(_ string, c calledOff) bool { return time.Since(c.heard) > calledOffFor })
 	for _, m := range telling {
 		stays := false
 		for _, n := range m.Notices {
@@ -56,6 +59,9 @@ func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote
 			}
 		}
 		for _, id := range m.Withdrawn {
+			if !m.Time.Before(b.calledOff[id].said) {
+				b.calledOff[id] = calledOff{m.Time, time.Now()}
+			}
 			if old := b.cfg.Registry.Notices[id]; old != nil && m.Time.Before(old.EventTime) {
 				continue // said before what is stored
 			}
@@ -81,6 +87,9 @@ func (b *Inbox) judge(n model.Notice, unclaimed int) verdict {
 		if since.IsZero() || !lifecycle.Interrupts(n) || n.EventTime.Before(since.Add(-clocks)) {
 			return foreign
 		}
+	}
+	if off, is := b.calledOff[n.ID]; is && !n.EventTime.After(off.said) { // it came late, or twice
+		return known
 	}
 	switch c := b.cfg.Registry.Claims[n.Claim]; {
 	case c != nil && (c.State.Ended() || c.State == model.ClaimTerminating && n.Kind == model.NoticeStateChange): // Kerf ends it

@@ -198,3 +198,31 @@ func TestMaintenanceForcesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWasCalledOffStaysSo has an announcement come again after its withdrawal, and one come only then.
+func TestWhatWasCalledOffStaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		said := time.Now()
+		start := r.scheduled(retirement, 3*time.Hour)
+		id := r.claim("c1").InstanceID
+		announced := maintenance(said, id, retirement, "upcoming", start)
+		stored := func() int {
+			c, err := r.store.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(c.Notices)
+		}
+		time.Sleep(time.Minute)
+		r.ec2.Send(maintenance(time.Now(), id, retirement, "closed", start))
+		r.until("it is called off", time.Minute, func() bool { return stored() == 0 })
+		r.ec2.Send(announced)
+		time.Sleep(time.Minute)
+		if stored() != 0 {
+			t.Error("what was called off is stored again")
+		}
+		r.ec2.Send(maintenance(time.Now(), id, retirement, "upcoming", start))
+		r.until("what is announced anew is stored", time.Minute, func() bool { return stored() == 1 })
+	})
+}
