@@ -65,8 +65,8 @@ func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
 	}
 }
 
-// TestANoticeThatCanNotBeReadKeepsNobodyFromLeading: nor does a shortage. What can be read is.
-func TestANoticeThatCanNotBeReadKeepsNobodyFromLeading(t *testing.T) {
+// TestANoticeThatCanNotBeReadKeepsNoneFromLeading: nor does a shortage. What can be read is.
+func TestANoticeThatCanNotBeReadKeepsNoneFromLeading(t *testing.T) {
 	var log bytes.Buffer
 	s, err := Open(t.Context(), Config{Endpoints: []string{start(t)}, Cluster: "c", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {

@@ -160,8 +160,8 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 	})
 }
 
-// TestANodeThatJoinedWhileNobodyLedIsUsed: nobody was there to let it open, which its instance can't be blamed for.
-func TestANodeThatJoinedWhileNobodyLedIsUsed(t *testing.T) {
+// TestANodeThatJoinedWhileNoneLedIsUsed: nobody was there to let it open, which its instance can't be blamed for.
+func TestANodeThatJoinedWhileNoneLedIsUsed(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimLaunched)
