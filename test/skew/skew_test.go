@@ -66,7 +66,7 @@ func TestServicesOfTwoReleasesWorkTogether(t *testing.T) {
 		t.Skip("needs the control plane, which -short leaves out")
 	}
 	old := release(t)
-	w := &world{Stack: start(t, old), claims: map[string]string{}}
+	w := &world{Stack: start(t, old, false), claims: map[string]string{}}
 	w.apply(t)
 
 	const now = "" // the working tree
@@ -129,8 +129,8 @@ func previousCommit(t *testing.T, root string) string {
 	return commit
 }
 
-// start runs the previous release, with its CRDs.
-func start(t *testing.T, old string) *stack.Stack {
+// start runs the previous release, with its CRDs, and where it says so with those that stand by.
+func start(t *testing.T, old string, standby bool) *stack.Stack {
 	t.Helper()
 	root, err := assets.Root()
 	if err != nil {
@@ -139,12 +139,12 @@ func start(t *testing.T, old string) *stack.Stack {
 	if err := stack.Build(t.Context(), root, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
-	programs := map[string]string{}
+	programs := map[string]string{stack.ActuatorStandby: old, stack.WatcherStandby: old}
 	for _, service := range stack.Services() {
 		programs[service] = old
 	}
 	s, err := stack.Start(t.Context(), stack.Options{
-		Dir: t.TempDir(), Programs: programs, CRDs: filepath.Join(old, "crds"), Nominations: "",
+		Dir: t.TempDir(), Programs: programs, CRDs: filepath.Join(old, "crds"), Standby: standby,
 	})
 	if err != nil {
 		t.Fatal(err)
