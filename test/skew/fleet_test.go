@@ -94,9 +94,21 @@ func TestANodeThatIsReplacedIsReplacedOnceAcrossReleases(t *testing.T) {
 
 	const now = "" // the working tree
 	for _, step := range []struct{ service, folder string }{
-		{"planner", now}, {stack.ActuatorStandby, now}, {"actuator", now}, {"watcher", now}, {stack.WatcherStandby, now},
-		{"actuator", old}, {stack.ActuatorStandby, old}, {stack.WatcherStandby, old}, {"watcher", old}, {"planner", old},
-		{"watcher", now}, {stack.WatcherStandby, now}, {"actuator", now}, {stack.ActuatorStandby, now}, {"planner", now},
+		{"planner", now},
+		{stack.ActuatorStandby, now},
+		{"actuator", now},
+		{"watcher", now},
+		{stack.WatcherStandby, now},
+		{"actuator", old},
+		{stack.ActuatorStandby, old},
+		{stack.WatcherStandby, old},
+		{"watcher", old},
+		{"planner", old},
+		{"watcher", now},
+		{stack.WatcherStandby, now},
+		{"actuator", now},
+		{stack.ActuatorStandby, now},
+		{"planner", now},
 	} {
 		release := "the previous release"
 		if step.folder == now {
