@@ -47,6 +47,7 @@ func (s *Sim) adminCalls() map[string]func([]byte) (any, error) {
 		"POST addresses": s.adminAddresses,
 		"POST parameter": s.adminParameter,
 		"POST images":    s.adminImages,
+		"POST kubelets":  s.adminKubelets,
 	}
 }
 
@@ -232,4 +233,15 @@ func (s *Sim) adminImages(body []byte) (any, error) {
 		return nil, err
 	}
 	return s.PublishImages(in.Stamp)
+}
+
+func (s *Sim) adminKubelets(body []byte) (any, error) {
+	var in struct {
+		Held bool `json:"held"`
+	}
+	if err := decode(body, &in); err != nil {
+		return nil, err
+	}
+	s.HoldKubelets(in.Held)
+	return done(nil)
 }

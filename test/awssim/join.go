@@ -25,6 +25,11 @@ func (s *Sim) join(i *instance) {
 		s.mu.Unlock()
 		return
 	}
+	if s.held {
+		s.scheduleJoin(i, kubeletRetry)
+		s.mu.Unlock()
+		return
+	}
 	b, err := s.boot(i)
 	if err != nil {
 		i.joinError = err.Error()
@@ -50,6 +55,14 @@ func (s *Sim) join(i *instance) {
 		return
 	}
 	i.joined, i.joinError = true, ""
+}
+
+// HoldKubelets keeps the kubelets of machines that boot from starting, as where they can't reach the API server or their image's
+// registry, for as long as it is set.
+func (s *Sim) HoldKubelets(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
 }
 
 // leave takes a node that joined, or half did, out of the cluster, again and again until the Kubelet manages.

@@ -178,6 +178,18 @@ func TestJoining(t *testing.T) {
 	}
 }
 
+func TestNoMachineJoinsWhileKubeletsAreHeld(t *testing.T) {
+	w := newWorld(t)
+	id := w.launch(fleet(w.template(userData), "on-demand", 1, "m5.large"))[0]
+	for _, held := range []bool{true, false} {
+		w.HoldKubelets(held)
+		w.advance(time.Minute)
+		if got := w.state(id); got.Joined == held || got.State != "running" {
+			t.Errorf("held %t: joined %t, %s", held, got.Joined, got.State)
+		}
+	}
+}
+
 func TestLeavingIsTriedUntilItIsDone(t *testing.T) {
 	w := newWorld(t)
 	id := w.launch(fleet(w.template(userData), "on-demand", 1, "m5.large"))[0]

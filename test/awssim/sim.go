@@ -43,6 +43,7 @@ type Sim struct {
 	spotPrices map[spotKey]int64
 	tokens     map[string]tokenAnswer
 	gate       gate
+	held       bool // no kubelet starts: see HoldKubelets
 
 	kubelets sync.WaitGroup
 	lastCall uint64
