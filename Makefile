@@ -203,6 +203,11 @@ hunt: ## Hold plans for random clusters that were never drawn before against the
 	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
 	@$(BIN)/differential -hunt $(or $(T),60m) -show 0 -keep $(BIN)/hunt $(ARGS)
 
+.PHONY: live
+live: controlplane ## Play stories that were never drawn before on the whole of Kerf, one after the other (T=60m; ARGS="-seed 7" begins with that)
+	@# Without a timeout of its own; what fails says where its logs are, and the next story is played.
+	@go test -count=1 -timeout 0 -v ./test/e2e -run '^TestAStoryThatNoOneHasWritten$$' -args -live $(or $(T),60m) $(ARGS)
+
 .PHONY: mutations
 mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each
 	@# Without vet, which would look through all of Kubernetes first.

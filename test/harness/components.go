@@ -111,6 +111,9 @@ func (c *Cluster) Kill(component string) error {
 	return p.Kill()
 }
 
+// Pid is the process id of a component that was started here.
+func (c *Cluster) Pid(component string) int { return c.processes[component].Pid() }
+
 // Log is the path of a component's log.
 func (c *Cluster) Log(component string) string { return filepath.Join(c.logs(), component+".log") }
 

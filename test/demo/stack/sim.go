@@ -48,6 +48,11 @@ func (s Sim) SendRaw(ctx context.Context, body string) error {
 	return s.call(ctx, http.MethodPost, "message", map[string]string{"body": body}, nil)
 }
 
+// Post makes any other call of the simulator's admin API: its path below /_sim/, and what is sent as JSON.
+func (s Sim) Post(ctx context.Context, path string, in any) error {
+	return s.call(ctx, http.MethodPost, path, in, nil)
+}
+
 // ready says whether the simulator answers.
 func (s Sim) ready(ctx context.Context) (string, bool) {
 	if err := s.call(ctx, http.MethodGet, "ready", nil, nil); err != nil {

@@ -115,7 +115,7 @@ func running(name string, n int) Condition {
 		ready, all := 0, 0
 		for _, p := range w.podsOf(name) {
 			all++
-			if up(&p) && w.node(p.Spec.NodeName) != nil {
+			if Up(&p) && w.node(p.Spec.NodeName) != nil {
 				ready++
 			}
 		}

@@ -131,7 +131,7 @@ func (s *Stage) countReady(ctx context.Context, app string) (*readyCount, error)
 	}
 	c := &readyCount{app: app, ended: make(chan struct{}), pods: map[string]bool{}}
 	for i := range pods.Items {
-		c.pods[pods.Items[i].Name] = up(&pods.Items[i])
+		c.pods[pods.Items[i].Name] = Up(&pods.Items[i])
 	}
 	c.min = c.ready()
 	c.watch, err = api.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: pods.ResourceVersion})
@@ -153,7 +153,7 @@ func (c *readyCount) follow() {
 		case event.Type == watch.Deleted:
 			delete(c.pods, pod.Name)
 		default:
-			c.pods[pod.Name] = up(pod)
+			c.pods[pod.Name] = Up(pod)
 		}
 		c.min = min(c.min, c.ready())
 		c.mu.Unlock()

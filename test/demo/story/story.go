@@ -141,7 +141,7 @@ func (s *Stage) watch(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		last, _ := s.world()
-		w := look(ctx, s.Stack, last)
+		w := Look(ctx, s.Stack, last)
 		if ctx.Err() != nil {
 			return
 		}

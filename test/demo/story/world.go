@@ -47,8 +47,8 @@ type World struct {
 	NoClaims error
 }
 
-// look asks everybody, starting from what was seen last.
-func look(ctx context.Context, s *stack.Stack, last World) World {
+// Look asks everybody, starting from what was seen last.
+func Look(ctx context.Context, s *stack.Stack, last World) World {
 	w := last
 	var mu sync.Mutex
 	var errs []error
@@ -137,7 +137,7 @@ func (w World) Instances() []awssim.InstanceState {
 // Running counts the pods that run and are ready, and all.
 func (w World) Running() (ready, all int) {
 	for i := range w.Pods {
-		if up(&w.Pods[i]) {
+		if Up(&w.Pods[i]) {
 			ready++
 		}
 	}
@@ -150,8 +150,8 @@ func (w World) RunningText() string {
 	return fmt.Sprintf("%d/%d", ready, all)
 }
 
-// up says that a pod runs, is ready and stays.
-func up(p *corev1.Pod) bool {
+// Up says that a pod runs, is ready and stays.
+func Up(p *corev1.Pod) bool {
 	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning {
 		return false
 	}
