@@ -43,7 +43,8 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 	}
 	base, err := coreconvert.ReadPlan(resp.GetPlan())
 	if err != nil { // a planner that runs elsewhere may be of a newer release, and the plan itself is shown all the same
-		return nil, "advice was not looked for, as the plan has what this kerf does not know: " + err.Error() + "; take the kerf of the planner's release", nil
+		warning = "advice was not looked for, as the plan has what this kerf does not know: " + err.Error() + "; take the kerf of the planner's release"
+		return nil, warning, nil //nolint:nilerr // it is told
 	}
 	s := &search{std: std, over: func() bool { return ctx.Err() != nil }}
 	if p.adviceTime > 0 {
