@@ -59,9 +59,9 @@ type totals struct {
 	began time.Time
 	from  uint64
 
-	seeds, placed, pending, unsupported, cautious, unjudged, misfits, missed, forbidden, refused, violations, broken, misses, free int
-	removed                                                                                                               map[model.DisruptionReason]int
-	failing                                                                                                               []failing
+	seeds, placed, pending, unsupported, cautious, unjudged, misfits, missed, forbidden, refused, restless, violations, broken, misses, free int
+	removed                                                                                                                                  map[model.DisruptionReason]int
+	failing                                                                                                                                  []failing
 }
 
 // failing is a seed whose plan is wrong.
@@ -81,6 +81,7 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 	t.missed += r.Count(judge.Missed)
 	t.forbidden += r.Count(judge.Forbidden)
 	t.refused += r.Count(judge.Refused)
+	t.restless += r.Count(judge.Restless)
 	for _, d := range r.Plan.Disruptions {
 		t.removed[d.Reason] += len(d.Candidates)
 	}
@@ -141,8 +142,8 @@ func (t *totals) print(out io.Writer, took time.Duration) {
 		fmt.Fprintf(out, " %s %d", reason, t.removed[reason])
 	}
 	fmt.Fprintf(out, "\n%d seeds: %d pods placed, %d pending (%d unsupported; of classes %d out of caution, %d not judged); "+
-		"misfits %d, missed %d, forbidden %d, refused %d; random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
-		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.unjudged, t.misfits, t.missed, t.forbidden, t.refused, t.misses, t.free, t.violations,
+		"misfits %d, missed %d, forbidden %d, refused %d, restless %d; random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
+		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.unjudged, t.misfits, t.missed, t.forbidden, t.refused, t.restless, t.misses, t.free, t.violations,
 		t.broken, took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
 }
 
