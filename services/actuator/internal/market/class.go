@@ -26,8 +26,8 @@ type Class struct {
 	resolved   cloud.Class
 	resolvedAt time.Time
 	lags       bool
-	// recalled says that resolved is what was kept by who led before: good to launch with until AWS has answered, and no
-	// proof that a node has drifted, since AWS may have published an image meanwhile.
+	// recalled says that resolved is what was kept by who led before, or seen before leading: good to launch with until AWS has
+	// answered, and no proof that a node has drifted, since AWS may have published an image meanwhile.
 	recalled bool
 	failure  model.Reason
 	zones    map[string]string // ids by zone, of resolved

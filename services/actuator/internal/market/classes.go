@@ -46,11 +46,13 @@ func NewClasses(m *Market) *Classes {
 	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, memory: learned{}, unswept: true}
 }
 
-// Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile.
+// Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile, but for what
+// nodes drift from: who led before may have resolved the class since.
 func (s *Classes) Lead() {
 	s.leads = true
 	for _, c := range s.byName {
-		c.due = true
+		c.due, c.recalled = true, !c.resolvedAt.IsZero()
+		s.changed(c)
 	}
 }
 

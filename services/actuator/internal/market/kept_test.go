@@ -74,3 +74,20 @@ func TestAFieldMoreIsReadOtherwise(t *testing.T) {
 		t.Errorf("types and classes are not among %s", all)
 	}
 }
+
+// TestNodesDoNotDriftFromWhatWasSeenStandingBy: who led meanwhile may have resolved the class since.
+func TestNodesDoNotDriftFromWhatWasSeenStandingBy(t *testing.T) {
+	s := NewClasses(New(config()))
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1"}})
+	class := s.Get("default")
+	seen := cloud.Class{Images: []cloud.Image{{ID: "ami-1"}}}
+	s.take(t.Context(), class, seen, nil)
+	s.Lead()
+	if p, status := class.Present(), class.Status(); len(p.Images) != 0 || status.Resolved || class.unresolved() {
+		t.Errorf("a leader that has not asked yet lets nodes drift from %v, says resolved: %v, and can launch: %v", p.Images, status.Resolved, !class.unresolved())
+	}
+	s.take(t.Context(), class, seen, nil)
+	if p, status := class.Present(), class.Status(); len(p.Images) != 1 || !status.Resolved {
+		t.Errorf("nodes drift from %v, and the status says that it is resolved: %v; want what AWS has answered", p.Images, status.Resolved)
+	}
+}
