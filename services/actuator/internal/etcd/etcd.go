@@ -288,6 +288,9 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 	if err != nil {
 		return 0, err
 	}
+	if len(ops) == 0 { // a member answers a transaction that reads and writes nothing by itself, who may not know of the newest leader
+		ops = append(ops, clientv3.OpGet(fence.Key, clientv3.WithKeysOnly()))
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	r, err := s.client.Txn(ctx).

@@ -119,6 +119,9 @@ type fencedNominator struct {
 
 // Bind implements cluster.Nominator.
 func (f fencedNominator) Bind(ctx context.Context, list []cluster.Nomination) (left, wait []cluster.Nomination, err error) {
+	if len(list) == 0 {
+		return nil, nil, nil
+	}
 	left = list
 	err = f.leads.first(ctx, func() (err error) {
 		left, wait, err = f.Nominator.Bind(ctx, list)
