@@ -59,8 +59,8 @@ func stops(n *model.Notice) bool { return n.Kind == model.NoticeStateChange && I
 // uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
 // been made yet: it is asked for when the drain begins, and anew where what was bought has failed, or another leader began before there
 // was one. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
-// notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as long as a claim is on its way. It says
-// when the answer changes by itself, zero for never.
+// notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as long as a claim is on its way, but no longer
+// than two instances may take to join, one after the other: what is bought may fail again and again. It says when the answer changes by itself, zero for never.
 func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time) {
 	all := s.Places()
 	half := halfway(c)
@@ -68,7 +68,7 @@ func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time
 	var wake time.Time
 	for _, p := range s.Node.Pods {
 		name := p.Namespace + "/" + p.Name
-		until := half
+		until := c.StateTime.Add(2 * RegistrationTimeout)
 		if !half.IsZero() {
 			until = earlier(half, c.DrainDeadline.Add(-p.GracePeriod-evictSlack))
 		}
@@ -77,7 +77,7 @@ func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time
 			asked := latest(c.StateTime, s.Begun, all.failed[model.PodID(name)])
 			until = earlier(until, asked.Add(planWindow))
 		}
-		if (until.IsZero() || now.Before(until)) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
+		if now.Before(until) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
 			held[name] = true
 			wake = earlier(wake, until)
 		}

@@ -152,8 +152,11 @@ func TestPodsOfANodeThatHasAllTheTimeWaitForTheirNextOne(t *testing.T) {
 	claim.DisruptionReason = model.ReasonInterrupted
 	next := &model.Claim{ID: "next", State: model.ClaimLaunched, Pods: []model.PodID{"d/p"}}
 	seen := Seen{Node: &node, Places: func() *Places { return NewPlaces(slices.Values([]*model.Claim{next})) }}
-	if held, wake := heldBack(claim, seen, at(20)); !held["d/p"] || !wake.IsZero() {
+	if held, wake := heldBack(claim, seen, at(20)); !held["d/p"] || !wake.Equal(at(30)) {
 		t.Errorf("held %v until %s, want the pod until its node is ready", slices.Sorted(maps.Keys(held)), wake)
+	}
+	if held, _ := heldBack(claim, seen, at(30)); len(held) > 0 {
+		t.Errorf("held %v, though what is bought may never be ready", slices.Sorted(maps.Keys(held)))
 	}
 	next.State = model.ClaimInitialized
 	if held, _ := heldBack(claim, seen, at(20)); len(held) > 0 {

@@ -167,7 +167,7 @@ func otherCapacityFirst(offerings []model.RankedOffering) []model.RankedOffering
 func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 	deadline := e.Deadline
 	if deadline.IsZero() {
-		deadline = c.LaunchTime.Add(RegistrationTimeout)
+		deadline = RegistrationDeadline(&c, nil, time.Time{})
 	}
 	if now.Before(deadline) {
 		r := does(c)
