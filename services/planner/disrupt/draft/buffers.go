@@ -12,11 +12,15 @@ import (
 func (dr *Draft) noteBufferPods() (held []int) {
 	dr.Buffered, dr.BuffersFixed, held = make([][]int, len(dr.View.Hosts)), make([]bool, len(dr.View.Hosts)), make([]int, len(dr.View.Hosts))
 	for _, a := range dr.BufferPods {
+		tied := dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class)
+		if tied {
+			dr.buffersTied = append(dr.buffersTied, a)
+		}
 		if a.Claim != nil {
 			continue
 		}
 		held[a.Host]++
-		if dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class) {
+		if tied {
 			dr.BuffersFixed[a.Host] = true
 			continue
 		}
@@ -37,13 +41,18 @@ func (dr *Draft) BufferPodsOn(hosts []int) []int {
 // BuffersKeep says that what buffers have on hosts that stay could still be theirs, after the moves of decisions that the view has, or what
 // would be in the way: the buffer would get another node for it, and what was saved would be spent again.
 func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
-	if len(dr.BufferPods) == 0 {
+	if len(dr.buffersTied) == 0 {
 		return model.Reason{}
 	}
-	goes := func(h int) bool {
-		return dr.View.Removed(h) || slices.ContainsFunc(decisions, func(d Decision) bool { return slices.Contains(d.Hosts, h) })
+	goes := make(map[int]bool)
+	for _, d := range decisions {
+		for _, h := range d.Hosts {
+			goes[h] = true
+		}
 	}
-	stay := slices.DeleteFunc(slices.Clone(dr.BufferPods), func(a pack.Assignment) bool { return a.Claim == nil && goes(a.Host) })
+	stay := slices.DeleteFunc(slices.Clone(dr.buffersTied), func(a pack.Assignment) bool {
+		return a.Claim == nil && (goes[a.Host] || dr.View.Removed(a.Host))
+	})
 	i := dr.Scheduler.FirstRefused(stay, false)
 	if i < 0 {
 		return model.Reason{}

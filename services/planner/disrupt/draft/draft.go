@@ -101,8 +101,8 @@ type Draft struct {
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
 	circles []int32
-	// placed are the Assignments in their order, without the pods of buffers.
-	placed []pack.Assignment
+	// placed are the Assignments in their order, without the pods of buffers; buffersTied are of those which pod rules concern.
+	placed, buffersTied []pack.Assignment
 
 	// What decisions change. A host with a decision is removed from the view, and its verdict is why.
 
