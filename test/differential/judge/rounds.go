@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// mostRounds is after how many plans, each of which was carried out, a cluster that nothing else changes must be at rest.
-	mostRounds = 12
+	// mostRounds is after how many plans, each of which was carried out, a cluster that nothing else changes must be at rest: budgets
+	// may let one node go at a time, and there are about two dozen pods.
+	mostRounds = 40
 	// round is how long after a plan the next one is made: by then all that it asks for has happened, and what moved has rested.
 	round = 6 * time.Hour
 )
