@@ -35,6 +35,11 @@ func TestNodesWithoutRoomForAVolume(t *testing.T) {
 		v := volume("on-"+name, corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disks.example.com"}},
 			corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(node, corev1.NodeSelectorOpIn, name)}})
 		v.Spec.StorageClassName, v.Spec.Capacity = "disks", list("storage", size)
+		v.Spec.ClaimRef, v.Status.Phase = &corev1.ObjectReference{Namespace: "shop", Name: "other"}, corev1.VolumeBound
+		return v
+	}
+	free := func(v *corev1.PersistentVolume) *corev1.PersistentVolume {
+		v.Spec.ClaimRef, v.Status.Phase = nil, corev1.VolumeAvailable
 		return v
 	}
 	lacks := func(key string, values ...string) []*clusterpb.NodeAffinityTerm {
@@ -49,9 +54,13 @@ func TestNodesWithoutRoomForAVolume(t *testing.T) {
 		want        []*clusterpb.NodeAffinityTerm
 		unsupported string
 	}{
-		"no one has said":           {},
-		"disks with room":           {rooms: rooms{room("200Gi", "", node, "n1")}},
-		"disks that are full":       {rooms: rooms{room("50Gi", "", node, "n1"), room("200Gi", "", node, "n2"), room("50Gi", "", node, "n3")}, volumes: []*corev1.PersistentVolume{on("n1", "150Gi")}, want: lacks(node, "n1")},
+		"no one has said":        {},
+		"disks with room":        {rooms: rooms{room("200Gi", "", node, "n1")}},
+		"disks that are full":    {rooms: rooms{room("50Gi", "", node, "n1"), room("200Gi", "", node, "n2"), room("50Gi", "", node, "n3")}, volumes: []*corev1.PersistentVolume{on("n1", "150Gi")}, want: lacks(node, "n1")},
+		"a volume that is there": {rooms: rooms{room("50Gi", "")}, volumes: []*corev1.PersistentVolume{free(on("n1", "150Gi"))}},
+		"one that is too small": {
+			rooms: rooms{room("50Gi", "", node, "n1")}, volumes: []*corev1.PersistentVolume{on("n1", "150Gi"), free(on("n2", "10Gi"))}, want: lacks(node, "n1"),
+		},
 		"disks that are too small":  {rooms: rooms{room("50Gi", "", node, "n1")}},
 		"disks in too small pieces": {rooms: rooms{room("200Gi", "10Gi", node, "n1")}, volumes: []*corev1.PersistentVolume{on("n1", "10Gi")}},
 		"disks with one as large":   {rooms: rooms{room("200Gi", "10Gi", node, "n1")}, volumes: []*corev1.PersistentVolume{on("n1", "100Gi")}, want: lacks(node, "n1")},

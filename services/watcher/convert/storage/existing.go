@@ -22,8 +22,7 @@ func MakesNoVolumes(sc *storagev1.StorageClass) bool { return sc.Provisioner == 
 // then the pod can run on those, and on nodes that have one left. Of a class without any volumes no one can tell, and it is taken
 // for such a one, or the first node would never come.
 func Existing(claim *corev1.PersistentVolumeClaim, class string, all []*corev1.PersistentVolume) (Reach, string) {
-	asked := &corev1.PersistentVolumeClaim{ObjectMeta: claim.ObjectMeta, Spec: claim.Spec}
-	asked.Annotations, asked.Spec.StorageClassName = nil, &class
+	asked := of(claim, class)
 	if len(all) == 0 {
 		return Reach{}, ""
 	}
@@ -36,21 +35,32 @@ func Existing(claim *corev1.PersistentVolumeClaim, class string, all []*corev1.P
 		return Reach{Terms: awayFrom(fullHosts(asked, all))}, ""
 	}
 	var out []Reach
+	var unread string
 	for _, v := range all {
-		if v.Spec.ClaimRef != nil || v.Status.Phase != corev1.VolumeAvailable || !fits(asked, v) {
+		if !isFree(v) || !fits(asked, v) {
 			continue
 		}
-		r, bad := Bound(v)
-		if bad != "" {
-			return Reach{}, bad
+		if r, bad := Bound(v); bad == "" {
+			out = append(out, r)
+		} else if unread == "" {
+			unread = bad // the scheduler passes over it
 		}
-		out = append(out, r)
+	}
+	if len(out) == 0 && unread != "" {
+		return Reach{}, unread
 	}
 	if len(out) == 0 {
 		return Reach{}, fmt.Sprintf("persistent volume claim %s: no persistent volume of storage class %s is free and right for it (of %d), "+
 			"and the class makes none (%s)", claim.Name, class, len(all), noProvisioner)
 	}
 	return anyOf(out), ""
+}
+
+// of is a claim that says itself of which class it is.
+func of(claim *corev1.PersistentVolumeClaim, class string) *corev1.PersistentVolumeClaim {
+	out := &corev1.PersistentVolumeClaim{ObjectMeta: claim.ObjectMeta, Spec: claim.Spec}
+	out.Annotations, out.Spec.StorageClassName = nil, &class
+	return out
 }
 
 // anyOf is from where one of several volumes can be reached.
@@ -123,8 +133,20 @@ func awayFrom(hosts []string) []model.NodeAffinityTerm {
 	return []model.NodeAffinityTerm{{Requirements: []model.Requirement{r}}}
 }
 
+// mayGet says that a claim has a volume that is there, or could have it.
+func mayGet(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) bool {
+	return volume.IsVolumeBoundToClaim(v, claim) || isFree(v) && fits(claim, v)
+}
+
+func isFree(v *corev1.PersistentVolume) bool {
+	return v.Spec.ClaimRef == nil && v.Status.Phase == corev1.VolumeAvailable
+}
+
 // fits says that a volume would be right for a claim if no one had it.
 func fits(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) bool {
+	if has := v.Spec.Capacity[corev1.ResourceStorage]; has.Cmp(claim.Spec.Resources.Requests[corev1.ResourceStorage]) < 0 {
+		return false // most are told by that, and to look closer takes a copy
+	}
 	free := *v
 	free.Spec.ClaimRef, free.Status.Phase = nil, corev1.VolumeAvailable
 	return matches(claim, &free) && volume.CheckAccessModes(claim, &free)

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -26,6 +27,10 @@ func Full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, refs 
 		return nil, ""
 	}
 	r := rooms{size: size, enough: map[string]bool{}, volumes: refs.PersistentVolumes(sc.Name)}
+	asked := of(claim, sc.Name)
+	if slices.ContainsFunc(r.volumes, func(v *corev1.PersistentVolume) bool { return mayGet(asked, v) }) {
+		return nil, "" // the scheduler looks for one that is there before it has one made
+	}
 	for _, c := range refs.StorageCapacities(sc.Name) {
 		if c.NodeTopology != nil && !r.add(c) {
 			return nil, ""
@@ -53,8 +58,28 @@ type rooms struct {
 	size    resource.Quantity
 	volumes []*corev1.PersistentVolume
 	key     string
+	held    map[string]held // by value, once asked for
 	enough  map[string]bool // by value; those of which nothing is certain are not there
 	none    bool            // the one part that all nodes are in has too little
+}
+
+// held is what the volumes of a class have in a part, and the largest of them has.
+type held struct{ all, largest resource.Quantity }
+
+// holds is what volumes have in each part that they can be reached from alone.
+func holds(volumes []*corev1.PersistentVolume, key string) map[string]held {
+	out := map[string]held{}
+	for _, v := range volumes {
+		if value := liesIn(v, key); value != "" {
+			h, has := out[value], v.Spec.Capacity[corev1.ResourceStorage]
+			h.all.Add(has)
+			if has.Cmp(h.largest) > 0 {
+				h.largest = has
+			}
+			out[value] = h
+		}
+	}
+	return out
 }
 
 // add is false where it can't be told what a part means for others: one that all nodes are in has enough, or parts overlap.
@@ -87,35 +112,33 @@ func (r *rooms) lasting(c *storagev1.CSIStorageCapacity, key, value string) bool
 	if key == labels.Zone || key == labels.Region {
 		return true
 	}
-	var whole resource.Quantity
-	if c.Capacity != nil {
-		whole = c.Capacity.DeepCopy()
+	if r.held == nil {
+		r.held = holds(r.volumes, key)
 	}
-	asLarge := false
-	for _, v := range r.volumes {
-		if has := v.Spec.Capacity[corev1.ResourceStorage]; liesIn(v, key, value) {
-			whole.Add(has)
-			asLarge = asLarge || has.Cmp(r.size) >= 0
-		}
-	}
+	h := r.held[value]
 	if c.MaximumVolumeSize != nil {
-		return asLarge
+		return h.largest.Cmp(r.size) >= 0
+	}
+	whole := h.all.DeepCopy()
+	if c.Capacity != nil {
+		whole.Add(*c.Capacity)
 	}
 	return whole.Cmp(r.size) >= 0
 }
 
-func liesIn(v *corev1.PersistentVolume, key, value string) bool {
+// liesIn is the value of a label without which a volume can't be reached; "" where there is none.
+func liesIn(v *corev1.PersistentVolume, key string) string {
 	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
-		return false
+		return ""
 	}
 	for _, t := range v.Spec.NodeAffinity.Required.NodeSelectorTerms {
 		for _, e := range t.MatchExpressions {
-			if labels.Normal(e.Key) == key && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && e.Values[0] == value {
-				return true
+			if labels.Normal(e.Key) == key && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 {
+				return e.Values[0]
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // part is the label that says which nodes are in a part of the cluster; "" for all nodes. simple is false where it takes more than one,

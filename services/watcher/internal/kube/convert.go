@@ -235,6 +235,7 @@ func (b *batch) waitingFor(class string) {
 	for _, claim := range keys {
 		b.podsBy(byClaim, claim)
 	}
+	b.look(key{what: allDaemonSets}) // and buffers, whose templates may have such volumes
 }
 
 func (b *batch) put(o snapshot.Object) { b.events = append(b.events, snapshot.Put(b.now, o)) }
