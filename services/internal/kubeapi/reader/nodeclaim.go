@@ -65,13 +65,13 @@ func NodeClaim(o *karpenterv1.NodeClaim) (model.Claim, error) {
 	return c, claimTimes(o, &c)
 }
 
-// hash is a hash of Kerf's; "" for one of Karpenter's, which has its version beside it and says nothing here: Karpenter writes its own
-// also on claims of Kerf's that it finds.
+// hash is a hash of Kerf's. One of Karpenter's, which has its version beside it, is made one that no hash of Kerf's compares with:
+// Karpenter writes its own also on claims of Kerf's that it finds, and who takes these up again gives them the present ones.
 func hash(o *karpenterv1.NodeClaim, key, version string) string {
-	if o.Annotations[version] != "" {
-		return ""
+	if h := o.Annotations[key]; h == "" || o.Annotations[version] == "" {
+		return h
 	}
-	return o.Annotations[key]
+	return "karpenter-" + o.Annotations[key]
 }
 
 // claimState is how far a claim is, and how far it came before it began to end.

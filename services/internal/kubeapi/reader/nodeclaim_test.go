@@ -142,7 +142,7 @@ func TestHashesOfKarpentersSayNothing(t *testing.T) {
     karpenter.k8s.aws/ec2nodeclass-hash-version: v4
 `, 1)
 	got, err := read(t, theirs)
-	if err != nil || got.PoolHash != "" || got.ClassHash != "" {
-		t.Errorf("hashes %q and %q, error %v; want none", got.PoolHash, got.ClassHash, err)
+	if err != nil || got.PoolHash != "karpenter-1" || got.ClassHash != "karpenter-2" {
+		t.Errorf("hashes %q and %q, error %v; want those of another version", got.PoolHash, got.ClassHash, err)
 	}
 }
