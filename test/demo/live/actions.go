@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -176,7 +177,7 @@ func deleteNode(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	return "node " + n.Name + " is deleted by hand", p.Kubernetes.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{})
+	return "node " + n.Name + " is deleted by hand", ignoreGone(p.Kubernetes.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{}))
 }
 
 func deleteClaim(ctx context.Context, p *player, r *rand.Rand) (string, error) {
@@ -221,7 +222,11 @@ func onInstance(call, capacity string) func(context.Context, *player, *rand.Rand
 		i := pick(r, some...)
 		p.touch(i.NodeName, call)
 		p.touch(i.Tags[labels.Claim], call)
-		return fmt.Sprintf("AWS: %s %s (%s)", call, i.ID, i.NodeName), p.Sim.Post(ctx, call, map[string]string{"instanceId": i.ID})
+		err := p.Sim.Post(ctx, call, map[string]string{"instanceId": i.ID})
+		if err != nil && strings.Contains(err.Error(), "already") {
+			return "", nil // Kerf was faster than the last look
+		}
+		return fmt.Sprintf("AWS: %s %s (%s)", call, i.ID, i.NodeName), err
 	}
 }
 

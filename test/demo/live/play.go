@@ -59,6 +59,7 @@ func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Scrip
 	if err := p.follow(ctx); err != nil {
 		return err
 	}
+	defer p.outages.Wait() // none may start anything once the stack has stopped
 	var watching sync.WaitGroup
 	watching.Go(func() { p.watch(ctx) })
 	defer watching.Wait()
