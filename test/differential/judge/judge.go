@@ -127,7 +127,7 @@ func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 		return t.Result, nil
 	}
 	if o.Believe == nil {
-		t.rest()
+		t.rest(plan.Decide)
 	}
 	unplaced := t.unplaced()
 	for i := range max(1, o.Worlds) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 )
 
@@ -22,12 +21,13 @@ const (
 )
 
 // rest carries plans out until there is nothing left to do. A cluster that nothing changes and that never comes to rest buys
-// and removes nodes for as long as it is there.
-func (t *trial) rest() {
+// and removes nodes for as long as it is there. It does not see what comes of pods that the scheduler puts elsewhere, of launches
+// that fail, or of what waits for less than a round.
+func (t *trial) rest(decide func(model.Input) (model.Plan, error)) {
 	in, did := t.c.Clone().Input, ""
 	in.Kinds = nil
 	for range mostRounds {
-		p, err := plan.Decide(in)
+		p, err := decide(in)
 		if err != nil {
 			t.fail(Failure{Kind: Broken, Rule: "error", Detail: "of a later round: " + err.Error()})
 			return
