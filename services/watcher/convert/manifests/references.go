@@ -28,6 +28,9 @@ type lookups struct {
 	slices   map[string][]*resourcev1.ResourceSlice // by node: all of the pools that have something for it
 	held     map[device.Key]bool
 	daemons  map[string][]*corev1.Pod // by "namespace/name" of their DaemonSet
+	// volumes and room are by storage class.
+	volumes map[string][]*corev1.PersistentVolume
+	room    map[string][]*storagev1.CSIStorageCapacity
 }
 
 func (c *Cluster) looked() *lookups {
@@ -37,6 +40,10 @@ func (c *Cluster) looked() *lookups {
 	l := &lookups{
 		selected: map[string]bool{}, services: map[string][]map[string]string{}, rules: device.NewRules(),
 		slices: map[string][]*resourcev1.ResourceSlice{}, held: map[device.Key]bool{}, daemons: map[string][]*corev1.Pod{},
+		volumes: volumes(c), room: map[string][]*storagev1.CSIStorageCapacity{},
+	}
+	for _, r := range all[*storagev1.CSIStorageCapacity](c) {
+		l.room[r.StorageClassName] = append(l.room[r.StorageClassName], r)
 	}
 	c.lookups = l
 	pools := map[string][]*resourcev1.ResourceSlice{}
@@ -137,25 +144,28 @@ func (c *Cluster) ServiceSelectors(namespace string) []map[string]string {
 // Selected implements References.
 func (c *Cluster) Selected(label string) bool { return c.looked().selected[label] }
 
-// PersistentVolumes implements References. A volume that no control plane has seen is free until a claim names it.
-func (c *Cluster) PersistentVolumes(class string) (out []*corev1.PersistentVolume) {
-	claims := map[string]*corev1.PersistentVolumeClaim{}
+// PersistentVolumes implements References.
+func (c *Cluster) PersistentVolumes(class string) []*corev1.PersistentVolume {
+	return c.looked().volumes[class]
+}
+
+// volumes are those of a cluster, by storage class. One that no control plane has seen is free until a claim names it.
+func volumes(c *Cluster) map[string][]*corev1.PersistentVolume {
+	claims, out := map[string]*corev1.PersistentVolumeClaim{}, map[string][]*corev1.PersistentVolume{}
 	for _, o := range c.objects {
 		if pvc, ok := o.(*corev1.PersistentVolumeClaim); ok && pvc.Spec.VolumeName != "" {
 			claims[pvc.Spec.VolumeName] = pvc
 		}
 	}
 	for _, v := range all[*corev1.PersistentVolume](c) {
-		if volume.GetPersistentVolumeClass(v) != class {
-			continue
-		}
 		v = v.DeepCopy()
 		if pvc := claims[v.Name]; pvc != nil {
 			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: pvc.Namespace, Name: pvc.Name, UID: pvc.UID}
 			v.Status.Phase = corev1.VolumeBound
 		}
 		v.Status.Phase = cmp.Or(v.Status.Phase, corev1.VolumeAvailable)
-		out = append(out, v)
+		class := volume.GetPersistentVolumeClass(v)
+		out[class] = append(out[class], v)
 	}
 	return out
 }
@@ -167,7 +177,7 @@ func (c *Cluster) CSIDriver(name string) *storagev1.CSIDriver {
 
 // StorageCapacities implements References.
 func (c *Cluster) StorageCapacities(class string) []*storagev1.CSIStorageCapacity {
-	return slices.DeleteFunc(all[*storagev1.CSIStorageCapacity](c), func(o *storagev1.CSIStorageCapacity) bool { return o.StorageClassName != class })
+	return c.looked().room[class]
 }
 
 // ClaimUsers implements References.
