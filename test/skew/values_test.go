@@ -18,7 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
 
-// unsent are values that the last release does not know, and that nobody sends to one of that release who must know them. What is
+// unsent are values that the last release does not know, and that are not sent yet to one of that release that must know them. What is
 // understood now, and sent with the next release, is listed here until then.
 func unsent() map[string]string {
 	return map[string]string{

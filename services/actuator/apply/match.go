@@ -55,7 +55,8 @@ func chosen(r require.Requirement) (string, bool) {
 	return slices.Min(values), true
 }
 
-// isLabelValue says whether Kubernetes takes the text as the value of a label.
+// isLabelValue says whether Kubernetes takes the text as the value of a label. Its own library has the rule, which a pure package
+// does not import.
 func isLabelValue(s string) bool {
 	const alnum = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	return len(s) <= 63 && strings.Trim(s, alnum+"-_.") == "" && (s == "" || strings.ContainsRune(alnum, rune(s[0])) && strings.ContainsRune(alnum, rune(s[len(s)-1])))

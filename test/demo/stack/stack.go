@@ -373,7 +373,7 @@ func (s *Stack) Kill(name string) error { return s.processes[name].Kill() }
 func (s *Stack) Revive(name string) error { return s.processes[name].Start() }
 
 // Exchange ends a service in order and starts it again from a folder with another build of it, "" for the working tree's, as an
-// upgrade or a downgrade does. It returns when the service answers; of those that stand by, which nobody here asks, when it runs.
+// upgrade or a downgrade does. It returns when the service answers; of those that stand by, which no test asks, when it runs.
 func (s *Stack) Exchange(ctx context.Context, name, folder string) error {
 	if err := s.processes[name].Stop(); err != nil {
 		return err

@@ -160,7 +160,7 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 	})
 }
 
-// TestANodeThatJoinedWhileNoneLedIsUsed: nobody was there to let it open, which its instance can't be blamed for.
+// TestANodeThatJoinedWhileNoneLedIsUsed: there was no leader to let it open, which its instance can't be blamed for.
 func TestANodeThatJoinedWhileNoneLedIsUsed(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})

@@ -27,7 +27,7 @@ const (
 
 // References finds what stands behind a class of volumes. A nil answer means that there is none.
 type References interface {
-	// PersistentVolumes are the volumes of a class, whoever has them.
+	// PersistentVolumes are the volumes of a class, taken ones included.
 	PersistentVolumes(class string) []*corev1.PersistentVolume
 	CSIDriver(name string) *storagev1.CSIDriver
 	// StorageCapacities say how much room there is for new volumes of a class, and where.

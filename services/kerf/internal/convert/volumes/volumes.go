@@ -18,10 +18,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
+	"github.com/kerf-dev/kerf/services/watcher/convert/storage"
 )
-
-// noProvisioner is what classes name whose volumes are not made on demand.
-const noProvisioner = "kubernetes.io/no-provisioner"
 
 // Storage is what files say of volumes: those that a claim may get, without the taken ones.
 type Storage struct {
@@ -83,7 +81,7 @@ func (s *Storage) VolumeFor(c *corev1.PersistentVolumeClaim) string {
 	}
 	late := class != nil && class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 	found := s.match(asked, late, s.taken)
-	if found == nil && late && class.Provisioner == noProvisioner {
+	if found == nil && late && storage.MakesNoVolumes(class) {
 		found = s.only(asked)
 	}
 	switch {
