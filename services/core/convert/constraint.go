@@ -225,13 +225,14 @@ func Tolerations(in []model.Toleration) []*clusterpb.Toleration {
 	})
 }
 
-// reason reads a reason that need not be there.
+// reason reads a reason that need not be there. It only explains, so a code of another release is kept, and no reason to refuse what it
+// stands in: with one claim of a newer release's an older planner would plan nothing.
 func (r *reader) reason(field string, in *clusterpb.Reason) model.Reason {
 	if in == nil {
 		return model.Reason{}
 	}
-	if !r.tolerant {
-		enum(r, field+".code", in.GetCode(), clusterpb.ReasonCode_name)
+	if in.GetCode() == clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED {
+		r.untidy(field+".code", "is unspecified")
 	}
 	return model.Reason{
 		Code: model.Code(in.GetCode()), Message: in.GetMessage(), Subject: SubjectText(in.GetSubject()), Remedy: in.GetRemedy(),

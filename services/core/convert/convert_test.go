@@ -275,7 +275,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a buffer of -1":       {onSnapshot(func(s s) { s.CapacityBuffers[0].Replicas = -1 }), `snapshot.capacity_buffers["shop/event"].replicas`, "-1 is negative"},
 		"the year 1":           {onSnapshot(func(s s) { s.Claims[0].CreateTime = timestamppb.New(time.Time{}) }), `snapshot.claims["claim-1"].create_time`, "leave it out"},
 		"a notice of no kind":  {onSnapshot(func(s s) { s.Notices[0].Kind = 0 }), `snapshot.notices["m-1"].kind`, "is unspecified"},
-		"an unknown code":      {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 29 }), `snapshot.node_pools["default"].not_ready.code`, "29 is not known"},
+		"no code":              {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 0 }), `snapshot.node_pools["default"].not_ready.code`, "is unspecified"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -293,6 +293,19 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			}
 			t.Errorf("got %+v\nwant path %s, text %s", bad.Problems, tc.path, tc.text)
 		})
+	}
+}
+
+// TestAReasonsCodeOfAnotherReleaseIsKept: it only explains, and a planner that refused it would plan nothing.
+func TestAReasonsCodeOfAnotherReleaseIsKept(t *testing.T) {
+	request := convert.Request(full())
+	request.GetSnapshot().NodePools[0].NotReady.Code = 9999
+	input, err := read(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := convert.Request(input).GetSnapshot().GetNodePools()[0].GetNotReady().GetCode(); got != 9999 {
+		t.Errorf("the code is %d, want 9999", got)
 	}
 }
 

@@ -50,8 +50,7 @@ const mostProblems = 100
 type reader struct {
 	list, kind, id string
 	found          Error
-	// tolerant readers understand what an older or a newer version wrote: codes that are not known are kept, and what is
-	// merely untidy (see there) is passed over.
+	// tolerant readers understand what an older or a newer version wrote: what is merely untidy (see there) is passed over.
 	tolerant bool
 }
 
