@@ -15,7 +15,7 @@ import (
 const (
 	// fewPods and fewRows are up to how many pods and rows a plan is searched for the last per cent. With more of either the search
 	// does not come far, and is only for a bound: up to mostPods and mostRows.
-	fewPods, fewRows   = 256, 32
+	fewPods, fewRows   = 512, 32
 	mostPods, mostRows = 4096, 64
 	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as much, and so on.
 	firstSlack = 1.0 / 512
