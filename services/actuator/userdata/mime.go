@@ -57,6 +57,7 @@ func customParts(text string) ([]part, error) {
 		return nil, invalid("the MIME body: %w", err)
 	}
 	boundary := params["boundary"]
+	body = closed(body, boundary)
 	switch {
 	case !strings.HasPrefix(kind, "multipart/"):
 		return []part{{headers(textproto.MIMEHeader(m.Header)), body}}, nil
@@ -66,6 +67,16 @@ func customParts(text string) ([]part, error) {
 		return nil, invalid("the MIME message breaks off: the last boundary is missing") // the reader would take it for its end
 	}
 	return multiparts(multipart.NewReader(bytes.NewReader(body), boundary))
+}
+
+// closed ends a message whose last line begins a part that has nothing: boot programs take that line for the end, and so does
+// the message of many a workshop.
+func closed(body []byte, boundary string) []byte {
+	text := bytes.TrimRight(body, " \t\r\n")
+	if boundary == "" || !bytes.HasSuffix(text, []byte("\n--"+boundary)) {
+		return body
+	}
+	return append(bytes.Clone(text), "--\n"...)
 }
 
 func multiparts(r *multipart.Reader) ([]part, error) {

@@ -204,6 +204,21 @@ func TestUserDataRefuses(t *testing.T) {
 	}
 }
 
+// The last line need not have the two dashes more that end a message: with nothing behind it there is no part to lose.
+func TestMIMEThatEndsWithABareBoundary(t *testing.T) {
+	for _, end := range []string{"--B--\n", "--B\n", "--B", "--B\n\n", "--B \r\n"} {
+		parts, err := customParts("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"B\"\n\n" +
+			"--B\nContent-Type: text/x-shellscript\n\n#!/bin/sh\n\n" + end)
+		if err != nil {
+			t.Errorf("%q at the end: %v", end, err)
+			continue
+		}
+		if len(parts) != 1 || string(parts[0].body) != "#!/bin/sh\n" {
+			t.Errorf("%q at the end: %d parts %q: want the script alone", end, len(parts), parts)
+		}
+	}
+}
+
 // pieces takes a MIME message apart: the type and the body of each part.
 func pieces(t *testing.T, text string) [][2]string {
 	t.Helper()
