@@ -71,7 +71,7 @@ func (r *reader) foreignPool(place Place, h header, obj runtime.Object) bool {
 func (r *reader) stranger(doc document, h header, t treatment) {
 	switch {
 	case !r.options.Assume:
-		r.skip(doc.place, h)
+		r.skip(doc, h)
 	case t == rolloutIt:
 		r.rollout(doc, h)
 	case t == jobIt:
@@ -192,38 +192,17 @@ func (r *reader) controller(doc document, h header) {
 	r.add(entry{place: doc.place, name: h.title(), object: set})
 }
 
-// skipped is how many objects of one kind a source holds that Kerf has no use for.
-type skipped struct {
-	source, kind string
-	count        int
-}
-
-func (r *reader) skip(place Place, h header) {
-	group, _, _ := strings.Cut(h.APIVersion, "/")
-	kind := h.Kind
+func (r *reader) skip(doc document, h header) {
+	group := ""
 	if strings.Contains(h.APIVersion, "/") {
-		kind += " (" + group + ")"
+		group, _, _ = strings.Cut(h.APIVersion, "/")
 	}
-	for i := range r.skipped {
-		if s := &r.skipped[i]; s.source == place.Source && s.kind == kind {
-			s.count++
-			return
-		}
-	}
-	r.skipped = append(r.skipped, skipped{place.Source, kind, 1})
+	r.skipped.Add(doc.place.Source, group, h.Kind, doc.json)
 }
 
-// warnSkipped says in one line for each source what was left out.
+// warnSkipped says in few lines for each source what was left out.
 func (r *reader) warnSkipped() {
-	texts := map[string][]string{}
-	var order []string
-	for _, s := range r.skipped {
-		if texts[s.source] == nil {
-			order = append(order, s.source)
-		}
-		texts[s.source] = append(texts[s.source], fmt.Sprintf("%d %s", s.count, s.kind))
-	}
-	for _, source := range order {
-		r.warn(Place{Source: source}, "", "", "skipped, because planning does not look at them: "+strings.Join(texts[source], ", "))
+	for _, l := range r.skipped.Lines() {
+		r.warn(Place{Source: l.Source}, "", "", l.Text)
 	}
 }

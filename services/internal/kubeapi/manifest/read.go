@@ -19,6 +19,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/skips"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
@@ -134,7 +135,7 @@ type reader struct {
 	read     []entry
 	seen     map[identity]entry
 	inFolder bool // whether the source that is read was named by its folder
-	skipped  []skipped
+	skipped  skips.List
 	scalers  []scaler
 	warnings []Warning
 	errs     []error
@@ -179,7 +180,7 @@ func (r *reader) object(doc document, depth int) {
 	treatment, problem := r.kinds.treat(h.APIVersion, h.Kind)
 	switch treatment {
 	case skipIt:
-		r.skip(doc.place, h)
+		r.skip(doc, h)
 	case foreignIt:
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
 	case scaleIt, rolloutIt, jobIt, controllerIt:

@@ -39,7 +39,7 @@ type scaler struct {
 func (r *reader) scaler(doc document, h header) {
 	s := scaler{place: doc.place, name: h.title(), isHPA: h.Kind == "HorizontalPodAutoscaler"}
 	if json.Unmarshal(doc.json, &s) != nil {
-		r.skip(doc.place, h)
+		r.skip(doc, h)
 		return
 	}
 	switch {

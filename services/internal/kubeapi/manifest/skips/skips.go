@@ -1,0 +1,135 @@
+// Package skips keeps count of the objects that planning does not look at, and says so in few lines: there are many in a
+// folder of manifests, and only those that pods come of change what a plan is worth.
+//
+// It goes by an object's kind and text, and knows no types. Start reading at List.
+package skips
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// List is what was skipped, by source and in the order in which it stood there. The zero value is empty.
+type List struct {
+	counts []count
+}
+
+type count struct {
+	source, kind string
+	pods         bool
+	number       int
+}
+
+// Line is a sentence about a source.
+type Line struct{ Source, Text string }
+
+// Add counts an object. group is "" for Kubernetes' own.
+func (l *List) Add(source, group, kind string, object []byte) {
+	c := count{source: source, kind: kind, pods: makesPods(group, kind, object), number: 1}
+	if group != "" {
+		c.kind += " (" + group + ")"
+	}
+	for i := range l.counts {
+		if o := &l.counts[i]; o.source == c.source && o.kind == c.kind && o.pods == c.pods {
+			o.number++
+			return
+		}
+	}
+	l.counts = append(l.counts, c)
+}
+
+// Lines are one for each source, and before it one for what pods come of.
+func (l *List) Lines() []Line {
+	var out []Line
+	var told []string
+	for _, c := range l.counts {
+		if slices.Contains(told, c.source) {
+			continue
+		}
+		told = append(told, c.source)
+		if made := l.of(c.source, true); made != "" {
+			out = append(out, Line{c.source, "not planned for, though they make pods: " + made +
+				"; how many and which, their controllers alone know: to plan for those, give kerf Deployments or Jobs of the same pods"})
+		}
+		if others := l.of(c.source, false); others != "" {
+			out = append(out, Line{c.source, "skipped, because planning does not look at them: " + others})
+		}
+	}
+	return out
+}
+
+func (l *List) of(source string, pods bool) string {
+	var texts []string
+	for _, c := range l.counts {
+		if c.source == source && c.pods == pods {
+			texts = append(texts, fmt.Sprintf("%d %s", c.number, c.kind))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// makesPods tells kinds whose controllers make pods: those that are known for it, and those that say which containers.
+func makesPods(group, kind string, object []byte) bool {
+	if slices.Contains(makers()[group], kind) {
+		return true
+	}
+	if group == "" || speakOfPods(group) {
+		return false
+	}
+	var value struct {
+		Spec any `json:"spec"`
+	}
+	return json.Unmarshal(object, &value) == nil && hasContainers(value.Spec)
+}
+
+// makers are kinds that need not say what containers their pods have, by group.
+func makers() map[string][]string {
+	return map[string][]string{
+		"argoproj.io":                  {"CronWorkflow", "Workflow"},
+		"elasticsearch.k8s.elastic.co": {"Elasticsearch"},
+		"flink.apache.org":             {"FlinkDeployment"},
+		"kafka.strimzi.io":             {"Kafka", "KafkaConnect", "KafkaNodePool"},
+		"kibana.k8s.elastic.co":        {"Kibana"},
+		"monitoring.coreos.com":        {"Alertmanager", "Prometheus", "ThanosRuler"},
+		"postgresql.cnpg.io":           {"Cluster"},
+		"serving.kserve.io":            {"InferenceService", "LLMInferenceService"},
+		"sparkoperator.k8s.io":         {"ScheduledSparkApplication", "SparkApplication"},
+		"tekton.dev":                   {"PipelineRun", "TaskRun"},
+		"trainer.kubeflow.org":         {"TrainJob"},
+	}
+}
+
+// speakOfPods tells groups whose kinds say what others' pods may be like, of which are no pods.
+func speakOfPods(group string) bool {
+	for _, domain := range []string{"kyverno.io", "gatekeeper.sh", "k8s.io"} {
+		if rest, is := strings.CutSuffix(group, domain); is && (rest == "" || strings.HasSuffix(rest, ".")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasContainers finds a pod's containers anywhere in a value.
+func hasContainers(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		if list, ok := v["containers"].([]any); ok && slices.ContainsFunc(list, isContainer) {
+			return true
+		}
+		for _, inner := range v {
+			if hasContainers(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasContainers)
+	}
+	return false
+}
+
+func isContainer(value any) bool {
+	fields, ok := value.(map[string]any)
+	return ok && (fields["image"] != nil || fields["resources"] != nil)
+}
