@@ -71,7 +71,7 @@ func Main(ctx context.Context, args []string, std IO) int {
 		return ExitInterrupted
 	default:
 		for l := range strings.SplitSeq(message(err), "\n") {
-			fmt.Fprintf(std.Err, "kerf: %s\n", l)
+			fmt.Fprintf(std.Err, "kerf: %s\n", page.Plain(l))
 		}
 		return ExitError
 	}
@@ -186,7 +186,7 @@ const mostWarnings = 100
 // warn writes warnings, a line each.
 func (std IO) warn(warnings []string) {
 	for _, w := range warnings[:min(len(warnings), mostWarnings)] {
-		fmt.Fprintf(std.Err, "warning: %s\n", w)
+		fmt.Fprintf(std.Err, "warning: %s\n", strings.ReplaceAll(page.Plain(w), "\n", `\n`))
 	}
 	if more := len(warnings) - mostWarnings; more > 0 {
 		fmt.Fprintf(std.Err, "warning: and %d more, which -o json has\n", more)

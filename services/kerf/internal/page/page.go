@@ -113,7 +113,7 @@ func (p *Page) Rows(header table.Row, body []table.Row, numbers ...int) {
 
 // Flush writes the page.
 func (p *Page) Flush(w io.Writer) error {
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
+	if _, err := io.WriteString(w, p.plain(p.b.String())); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

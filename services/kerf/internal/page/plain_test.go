@@ -1,0 +1,40 @@
+package page
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                      "",
+		"web-0 für Zoë, 東京 … 🚀": "web-0 für Zoë, 東京 … 🚀",
+		"two\nlines":            "two\nlines",
+		"\x1b[2J\x1b]0;t\a":     `\x1b[2J\x1b]0;t\a`,
+		"a\rb\tc\x00":           `a\rb\tc\x00`,
+		"ev\u202eil\u200b":      `ev\u202eil\u200b`,
+		"\u009b31m":             `\u009b31m`,
+		"\xff\ufffd":            `\xff` + "\ufffd",
+		`"quoted" \ back`:       `"quoted" \ back`,
+	} {
+		if got := Plain(in); got != want {
+			t.Errorf("Plain(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestPagesShowWhatTerminalsWouldActOn(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		p := Page{Style: Style{Color: color, Width: 40}}
+		p.Line("%s %s", p.Paint(Green, "pod"), "a\x1b[2Jb\x1b[8mc\x1b]0;t\x07")
+		p.Item("  ", p.Paint(Green, "a remedy that is longer than one line of the terminal is wrapped"))
+		var out bytes.Buffer
+		if err := p.Flush(&out); err != nil {
+			t.Fatal(err)
+		}
+		left := painted.ReplaceAllString(out.String(), "")
+		if Plain(left) != left || color == (left == out.String()) {
+			t.Errorf("colour %t: %q", color, out.String())
+		}
+	}
+}
