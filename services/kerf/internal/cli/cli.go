@@ -161,6 +161,8 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
 		return fmt.Errorf("--%s %q: want a duration such as 30s, 10m or 24h", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid) && errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("--%s %q: out of range", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid) && errors.As(err, &number):
 		return fmt.Errorf("--%s %q: want a number", invalid.GetFlag().Name, invalid.GetValue())
 	}

@@ -3,9 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
+	"github.com/kerf-dev/kerf/services/planner"
 )
 
 // callTimeout bounds a call to a service, connecting included.
@@ -41,6 +45,9 @@ func addClient(c *cobra.Command) *client {
 
 // dial makes a connection, which connects when it is first used. Without TLS it must stay on this machine.
 func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grpc.ClientConn, error) {
+	if err := checkAddress(addr, service); err != nil {
+		return nil, err
+	}
 	tls := c.tlsFor(addr, service)
 	conn, err := rpc.Dial(rpc.ClientConfig{Target: addr, TLS: tls, MaxRecvBytes: 64 << 20},
 		rpc.DialOptions{Services: []protoreflect.ServiceDescriptor{service}})
@@ -48,6 +55,23 @@ func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grp
 		return nil, fmt.Errorf("%w (here: --tls-dir, or --tls-ca, --tls-cert and --tls-key)", err)
 	}
 	return conn, err
+}
+
+// checkAddress refuses what gRPC would take for the name of a host, or for port 443 of one.
+func checkAddress(addr string, service protoreflect.ServiceDescriptor) error {
+	such := map[protoreflect.Name]string{"actuator": address.Actuator, "planner": planner.DefaultListen, "watcher": address.Watcher}
+	want := "want HOST:PORT, such as " + cmp.Or(such[service.ParentFile().Package().Parent().Name()], address.Watcher)
+	scheme, host, ok := strings.Cut(addr, "://")
+	switch {
+	case ok && (scheme == "http" || scheme == "https" || scheme == "grpc" || scheme == "grpcs" || scheme == "tcp"):
+		return fmt.Errorf("%s, without %s:// (%s)", want, scheme, strings.TrimRight(host, "/"))
+	case ok || strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "unix-abstract:") || strings.HasPrefix(addr, "dns:"):
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+		return errors.New(want)
+	}
+	return nil
 }
 
 // tlsFor takes from the folder what no flag says. A service that a forwarded port leads to, or that another names by the address

@@ -207,7 +207,7 @@ func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
 	}
 	f, err := os.Open(p.catalog)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--catalog %s: %w", p.catalog, errors.Unwrap(err)) // without the path, and open, a second time
 	}
 	defer f.Close() //nolint:errcheck // opened for reading only
 	c, err := catalog.Read(f)
@@ -239,7 +239,10 @@ func (p *planFlags) completeZones(c *cobra.Command) {
 // plan makes one plan and prints it; for people before advice is looked for, which takes a while.
 func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
 	resp, err := interruptible(ctx, func() (*plannerpb.PlanResponse, error) { return decide(ctx, req) })
-	if err != nil {
+	switch {
+	case err != nil && p.planner != "" && unreachable(err): // the files have nothing to do with it
+		return err
+	case err != nil:
 		return fmt.Errorf("%s: %w", in.Source, err)
 	}
 	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
