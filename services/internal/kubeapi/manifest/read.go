@@ -406,6 +406,9 @@ func problemOf(doc document, c culprit.Culprit) string {
 			problem += fmt.Sprintf(", got %q", text)
 		}
 	}
+	if text, ok := c.Value.(string); ok {
+		problem += template.Unfilled(text)
+	}
 	return problem
 }
 

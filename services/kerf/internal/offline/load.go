@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 )
@@ -208,14 +209,19 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 			if err == nil {
 				continue
 			}
-			err = located(files, err)
-			if strings.Contains(err.Error(), "${") {
-				err = fmt.Errorf("%w; ${…} was not filled in: envsubst does that", err)
-			}
-			errs = append(errs, err)
+			errs = append(errs, unfilled(located(files, err)))
 		}
 	}
 	return objects, warnings, errors.Join(errs...)
+}
+
+// unfilled says at the end of each line whether it is a variable that is wrong.
+func unfilled(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		lines[i] = l + template.Unfilled(l)
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // located puts the name of the file before an error about an object. Where there are several they are read anew for it, each by

@@ -15,6 +15,7 @@ const RenderIt = "give kerf what it renders, as in helm template . | kerf plan -
 var (
 	terraformLine = regexp.MustCompile(`(?m)^[ \t]*[$%]\{`)
 	tabbedLine    = regexp.MustCompile(`(?m)^ *\t`)
+	variable      = regexp.MustCompile(`\$(\{|[A-Z_][A-Z0-9_]*)`)
 	leftOutLine   = regexp.MustCompile(`(?m)^[ \t]*(\.{2,}|…)[ \t\r]*$`)
 )
 
@@ -36,5 +37,17 @@ func MeantFor(text []byte, problem string) string {
 		return "; a line of dots stands where something was left out: write that, or remove the line"
 	default:
 		return ""
+	}
+}
+
+// Unfilled says it of a value that has a variable of a shell's in it; "" of others.
+func Unfilled(value string) string {
+	switch name := variable.FindString(value); name {
+	case "":
+		return ""
+	case "${":
+		return "; ${…} was not filled in: envsubst does that"
+	default:
+		return "; " + name + " was not filled in: envsubst does that"
 	}
 }

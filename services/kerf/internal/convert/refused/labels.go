@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
@@ -31,7 +32,7 @@ func labelKey(key string) string {
 	if len(validation.IsQualifiedName(key)) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%q is no key of a label; want one such as team or example.com/team", key) + unfilled(key)
+	return fmt.Sprintf("%q is no key of a label; want one such as team or example.com/team", key) + template.Unfilled(key)
 }
 
 // labelValue says what is wrong with the value of a label; "" for nothing.
@@ -40,15 +41,7 @@ func labelValue(v string) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is no value of a label; want at most %d letters, digits, -, _ and ., with a letter or a digit at both ends",
-		v, validation.LabelValueMaxLength) + unfilled(v)
-}
-
-// unfilled says of what a text has in the place of a value that it was to be filled in; "" for a text without.
-func unfilled(text string) string {
-	if !strings.Contains(text, "${") {
-		return ""
-	}
-	return "; ${…} was not filled in: envsubst does that"
+		v, validation.LabelValueMaxLength) + template.Unfilled(v)
 }
 
 // Selector is what is wrong with the selector by which a workload finds its pods, which have these labels.
