@@ -2,6 +2,7 @@ package awssim_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,20 @@ func TestInstancesAreFoundByTheirFilters(t *testing.T) {
 		*i.IamInstanceProfile.Arn != "arn:aws:iam::111122223333:instance-profile/"+profile || tag(i, "aws:ec2:fleet-id") == "" {
 		t.Errorf("instance %+v", i)
 	}
+}
+
+// TestFiltersHaveSoManyValuesTogether is of a call's limit: EC2 counts the values of all its filters.
+func TestFiltersHaveSoManyValuesTogether(t *testing.T) {
+	w := newWorld(t)
+	values := make([]string, 200)
+	for i := range values {
+		values[i] = fmt.Sprint("claim-", i)
+	}
+	must(w.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{Filters: []types.Filter{filter("tag:"+fleetTag, values...)}}))(t)
+	_, err := w.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{
+		Filters: []types.Filter{filter("tag:"+fleetTag, values...), filter("instance-state-name", "running")},
+	})
+	wantCode(t, err, "FilterLimitExceeded")
 }
 
 func TestInstancesArePaged(t *testing.T) {

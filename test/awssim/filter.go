@@ -21,9 +21,13 @@ type attributes[T any] struct {
 	tags func(T) map[string]string
 }
 
+// mostFilterValues is how many values all filters of a call may have together.
+const mostFilterValues = 200
+
 // filters reads Filter.N and refuses names that the call has not.
 func filters[T any](f *form, a attributes[T]) []filter {
 	var out []filter
+	count := 0
 	for _, p := range f.items("Filter") {
 		fl := filter{name: f.str(p + ".Name")}
 		values := f.list(p + ".Value")
@@ -31,8 +35,8 @@ func filters[T any](f *form, a attributes[T]) []filter {
 		if _, ok := a.by[fl.name]; !ok && !tagged && f.bad == nil {
 			f.bad = fail("InvalidParameterValue", "The filter '%s' is invalid", fl.name)
 		}
-		if len(values) > 200 && f.bad == nil {
-			f.bad = fail("FilterLimitExceeded", "The maximum number of filter values specified on a single call is 200")
+		if count += len(values); count > mostFilterValues && f.bad == nil {
+			f.bad = fail("FilterLimitExceeded", "The maximum number of filter values specified on a single call is %d", mostFilterValues)
 		}
 		for _, v := range values {
 			fl.patterns = append(fl.patterns, wildcard(v))

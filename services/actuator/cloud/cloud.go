@@ -35,8 +35,8 @@ type Some struct {
 	Launch, Instance string
 }
 
-// MaxSome is how much can be named at once.
-const MaxSome = 200
+// MaxSome is how much can be named at once: EC2 takes 200 values in all filters of a call together, and one of them is the cluster.
+const MaxSome = 199
 
 // Classes resolves node classes against AWS.
 type Classes interface {

@@ -3,6 +3,7 @@ package cloudtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 		"a class resolves to zones, images for both architectures and a profile":   testResolve,
 		"a class whose selector matches nothing is not ready and names the field":  testResolveMissing,
 		"a launch shows up with its claim and what it was launched as":             testLaunch,
+		"instances are found among as many names as can be given at once":          testSome,
 		"the same token never makes a second instance":                             testToken,
 		"the same token with another request is refused":                           testTokenMismatch,
 		"a launch of ten makes ten, without a claim's tag until they get it":       testTogether,
@@ -176,6 +178,27 @@ func testToken(t *testing.T, w World) {
 	third := mustLaunch(t, w, r)
 	if first.ID != second.ID || first.ID != third.ID || len(list(t, w)) != 1 {
 		t.Errorf("launched %s, %s, %s: want one instance", first.ID, second.ID, third.ID)
+	}
+}
+
+// testSome names the claims, the launches or the ids of instances, as many as the port takes.
+func testSome(t *testing.T, w World) {
+	r := request(t, w, "some", offering("m5.large", "us-east-1b", model.OnDemand))
+	i := mustLaunch(t, w, r)
+	w.Advance(settle)
+	for name, named := range map[string]func(n int) cloud.Some{
+		"claims":    func(n int) cloud.Some { return cloud.Some{Claim: model.ClaimID(fmt.Sprint("other-", n))} },
+		"launches":  func(n int) cloud.Some { return cloud.Some{Launch: fmt.Sprint("other-", n)} },
+		"instances": func(n int) cloud.Some { return cloud.Some{Instance: fmt.Sprintf("i-%017x", n)} },
+	} {
+		some := []cloud.Some{map[string]cloud.Some{"claims": {Claim: r.Claim}, "launches": {Launch: r.Token}, "instances": {Instance: i.ID}}[name]}
+		for n := range cloud.MaxSome - 1 {
+			some = append(some, named(n))
+		}
+		got, err := w.Cloud.Instances(context.Background(), some...)
+		if err != nil || len(got) != 1 || got[0].ID != i.ID {
+			t.Errorf("%d %s: %d instances, %v; want %s", len(some), name, len(got), err, i.ID)
+		}
 	}
 }
 
