@@ -20,7 +20,7 @@ const (
 	Unknown Kind = iota
 	// Capacity: there is none of the offering now. It is remembered as short, and the next one is tried.
 	Capacity
-	// Addresses: the subnet has no free address. It is passed over for a while, and offerings of its zone are remembered as
+	// Addresses: the subnet has no free address, or no block of them for a prefix. It is passed over for a while, and offerings of its zone are remembered as
 	// short where the class has no other subnet there.
 	Addresses
 	// Quota: the account may have no more instances of the kind. Offerings that count towards the same quota and need no

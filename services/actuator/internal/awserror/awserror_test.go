@@ -172,6 +172,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 			Capacity,
 		},
 		"a subnet without free addresses":        {"InsufficientFreeAddressesInSubnet", "", Addresses},
+		"a subnet without a block for prefixes":  {"InsufficientCidrBlocks", "", Addresses},
 		"a type that the zone does not sell":     {"Unsupported", "", Capacity},
 		"the same in a fleet":                    {"InvalidFleetConfiguration", "Your requested instance type (m5.large) is not supported in your requested Availability Zone (us-east-1e).", Capacity},
 		"a fleet that is wrong otherwise":        {"InvalidFleetConfiguration", "The fleet configuration contains duplicate instance pools", Invalid},

@@ -19,6 +19,7 @@ var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	// An offering, at this moment.
 	"InsufficientCapacity":                              Capacity,
 	"InsufficientCapacityOnHost":                        Capacity,
+	"InsufficientCidrBlocks":                            Addresses, // in one piece, for the prefixes of an interface
 	"InsufficientFreeAddressesInSubnet":                 Addresses,
 	"InsufficientHostCapacity":                          Capacity,
 	"InsufficientInstanceCapacity":                      Capacity,

@@ -127,6 +127,9 @@ func TestShortagesSayWhatTheyAreAbout(t *testing.T) {
 		"a full subnet is about all of its zone": {
 			[]types.CreateFleetError{failure("InsufficientFreeAddressesInSubnet", "m5.xlarge", "b")}, []string{"m5.xlarge b"},
 		},
+		"so is one that is in too many pieces for prefixes": {
+			[]types.CreateFleetError{failure("InsufficientCidrBlocks", "m5.xlarge", "b")}, []string{"m5.xlarge b"},
+		},
 		"but not where the zone has another":  {[]types.CreateFleetError{failure("InsufficientFreeAddressesInSubnet", "m5.xlarge", "a")}, nil},
 		"what EC2 does not name is about all": {[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "", "")}, []string{"all"}},
 		"a refusal is about no capacity":      {[]types.CreateFleetError{failure("InvalidParameterValue", "m5.large", "a")}, nil},
