@@ -3,6 +3,7 @@ package awssim
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -201,17 +202,25 @@ func (s *Sim) named(ids []string, f *form) ([]*instance, error) {
 		return nil, fail("InvalidParameterValue", "More than 1000 instance IDs were specified.")
 	}
 	var out []*instance
+	var unknown []string
 	for _, id := range ids {
 		if !isInstanceID(id) {
 			return nil, fail("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
 		}
-		i, err := s.instance(id)
-		if err != nil {
-			return nil, err
+		if i := s.instances[id]; i != nil {
+			out = append(out, i)
+		} else {
+			unknown = append(unknown, id)
 		}
-		out = append(out, i)
 	}
-	return out, f.bad
+	switch len(unknown) {
+	case 0:
+		return out, f.bad
+	case 1:
+		return nil, fail("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", unknown[0])
+	default: // all of them are named
+		return nil, fail("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(unknown, ", "))
+	}
 }
 
 // createTags tags instances, launch templates and fleets: what the simulator makes.

@@ -1,6 +1,7 @@
 package awssim_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,16 @@ func TestAnInstanceLivesAndDiesByTheClock(t *testing.T) {
 		if s.Free != 8187 {
 			t.Errorf("subnet %s has %d free addresses", s.ID, s.Free)
 		}
+	}
+}
+
+func TestWhatIsUnknownIsNamedAndNothingEnds(t *testing.T) {
+	w := newWorld(t)
+	id := w.launch(fleet(w.template(userData), "on-demand", 1, "m5.large"))[0]
+	_, err := w.ec2.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{"i-00000000000000001", id, "i-00000000000000002"}})
+	wantCode(t, err, "InvalidInstanceID.NotFound")
+	if !strings.Contains(err.Error(), "'i-00000000000000001, i-00000000000000002'") || w.state(id).State != "pending" {
+		t.Errorf("%v, and the instance is %s; want both named, and nothing ended", err, w.state(id).State)
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package ending ends instances many at a time: what callers ask for within a moment goes into one call. EC2 refuses a call
-// whole for one instance in it, so a call that was refused is cut in half until the bad one is alone.
+// whole for one instance in it: without those that it says it does not know the call is made again, and else it is cut in half
+// until the bad one is alone.
 //
 // It must never know whose instances they are. Start reading at Batch.End.
 package ending
@@ -8,8 +9,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 )
@@ -88,6 +91,13 @@ func (b *Batch) join(ctx context.Context, ids []string) *call {
 // cut ends the instances, in halves where EC2 refuses them together for what may concern one of them.
 func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) {
 	err := b.end(ctx, ids)
+	for unknown := named(ids, err); len(unknown) > 0; unknown = named(ids, err) {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return unknown[id] })
+		if len(ids) == 0 {
+			return
+		}
+		err = b.end(ctx, ids)
+	}
 	if err == nil {
 		return
 	}
@@ -101,6 +111,20 @@ func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) 
 		b.cut(ctx, ids[:len(ids)/2], failed)
 		b.cut(ctx, ids[len(ids)/2:], failed)
 	}
+}
+
+// named are those of the instances that EC2 says it does not know: it lists them in its words alone.
+func named(ids []string, err error) map[string]bool {
+	if awserror.Of(err) != awserror.NotFound {
+		return nil
+	}
+	out := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if _, is := slices.BinarySearch(ids, word); is { // whole ids: a short one is how a long one may begin
+			out[word] = true
+		}
+	}
+	return out
 }
 
 // concernsAll says that an error is none of a single instance: AWS has no time, is at fault itself, or does not take the credentials.

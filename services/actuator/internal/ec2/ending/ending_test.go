@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 type account struct {
 	mu     sync.Mutex
 	errors map[string]string // codes
+	mum    bool              // it does not say which it does not know
 	calls  int
 	ended  []string
 }
@@ -23,10 +25,22 @@ func (a *account) end(_ context.Context, ids []string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls++
+	var unknown []string
 	for _, id := range ids {
-		if code := a.errors[id]; code != "" {
+		switch code := a.errors[id]; code {
+		case "":
+		case "InvalidInstanceID.NotFound":
+			unknown = append(unknown, id)
+		default:
 			return &smithy.GenericAPIError{Code: code}
 		}
+	}
+	if len(unknown) > 0 {
+		text := "Some instance IDs do not exist"
+		if !a.mum {
+			text = "The instance IDs '" + strings.Join(unknown, ", ") + "' do not exist"
+		}
+		return &smithy.GenericAPIError{Code: "InvalidInstanceID.NotFound", Message: text}
 	}
 	a.ended = append(a.ended, ids...)
 	return nil
@@ -64,6 +78,35 @@ func TestManyAreEndedByOneCallAndOneThatCanNotBeHarmsNoOther(t *testing.T) {
 				all.Wait()
 				if !slices.Equal(failed, tt.failed) || len(a.ended) != 40-len(tt.errors) || a.calls > tt.most {
 					t.Errorf("%v failed and %d ended by %d calls, want %v, %d, at most %d", failed, len(a.ended), a.calls, tt.failed, 40-len(tt.errors), tt.most)
+				}
+			})
+		})
+	}
+}
+
+// TestManyThatEC2HasForgottenCostFewCalls is of instances that ended while no one led for an hour: the calls that it takes to find the
+// others among them are those that ends of instances have in common.
+func TestManyThatEC2HasForgottenCostFewCalls(t *testing.T) {
+	for name, tt := range map[string]struct {
+		forgotten, calls int
+		mum              bool
+	}{
+		"some of them":                {400, 2, false},
+		"all of them":                 {most, 1, false},
+		"where EC2 names none of two": {2, 40, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &account{errors: map[string]string{}, mum: tt.mum}
+				var ids []string
+				for k := range most {
+					ids = append(ids, fmt.Sprintf("i-%017x", k))
+					if k < tt.forgotten {
+						a.errors[ids[k]] = "InvalidInstanceID.NotFound"
+					}
+				}
+				if err := New(a.end).End(t.Context(), ids); err != nil || len(a.ended) != most-tt.forgotten || a.calls > tt.calls {
+					t.Errorf("%v, and %d ended by %d calls, want %d by %d at most", err, len(a.ended), a.calls, most-tt.forgotten, tt.calls)
 				}
 			})
 		})
