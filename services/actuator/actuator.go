@@ -34,6 +34,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/userdata"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 )
@@ -106,6 +107,8 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		return nil, err
 	}
 	rest.Wrap(r.recorder.Transport)
+	rest.Wrap(kubeclient.Reached(r.svc.Log))
+	kubeclient.Log(r.svc.Log)
 	if r.kube, err = kube.New(kube.Config{REST: rest, Log: r.svc.Log}); err != nil {
 		return nil, err
 	}

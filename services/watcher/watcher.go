@@ -16,6 +16,7 @@ import (
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
@@ -134,6 +135,8 @@ func (w *wiring) source() (*kube.Source, error) {
 		// A service is near its API server: what is compressed is paid for on both ends, and each watch holds buffers for it.
 		rest.DisableCompression = true
 		rest.Wrap(w.recorder.Transport)
+		rest.Wrap(kubeclient.Reached(w.svc.Log))
+		kubeclient.Log(w.svc.Log)
 		if client, dyn, err = kube.Clients(rest); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,109 @@
+package kubeclient
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// silence is how long an API server may not answer before that is worth a line.
+const silence = 5 * time.Second
+
+// Reached wraps the transports of an API server's clients, and logs once that it answers nothing any more, and once that it answers
+// again: where nothing listens at its address client-go itself tries again without a word, and of what was read before a service
+// goes on as if nothing were.
+func Reached(log *slog.Logger) func(http.RoundTripper) http.RoundTripper {
+	r := &reach{log: log}
+	return func(next http.RoundTripper) http.RoundTripper { return reachTransport{r, next} }
+}
+
+// reach is whether an API server answers. Safe for concurrent use.
+type reach struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	since time.Time // of the first question without an answer since the last answer; zero: it answers
+	told  bool
+}
+
+type reachTransport struct {
+	*reach
+
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t reachTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err == nil {
+		t.answered(req)
+	} else if !errors.Is(req.Context().Err(), context.Canceled) {
+		t.silent(req, err)
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the transport that it made.
+func (t reachTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func (r *reach) silent(req *http.Request, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() {
+		r.since = time.Now()
+	}
+	if took := time.Since(r.since); took >= silence && !r.told {
+		r.told = true
+		r.log.WarnContext(req.Context(), "the API server does not answer; trying again until it does", "server", server(req),
+			"silent", took.Round(time.Second), "error", err)
+	}
+}
+
+func (r *reach) answered(req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.told {
+		r.log.InfoContext(req.Context(), "the API server answers again", "server", server(req), "silent", time.Since(r.since).Round(time.Second))
+	}
+	r.since, r.told = time.Time{}, false
+}
+
+func server(req *http.Request) string { return req.URL.Scheme + "://" + req.URL.Host }
+
+// Log has client-go's own lines written as the service's. What is no error is for those who look for one: it has a line for each
+// resource whenever a connection breaks, which reach and the informers' owners tell of once.
+func Log(log *slog.Logger) {
+	klog.SetSlogLogger(slog.New(hushed{log.Handler()}).With("by", "client-go"))
+}
+
+// hushed lowers what is below a warning to the level of debugging.
+type hushed struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h hushed) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, hush(level))
+}
+
+// Handle implements slog.Handler.
+func (h hushed) Handle(ctx context.Context, r slog.Record) error { //nolint:gocritic // the interface's
+	r.Level = hush(r.Level)
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h hushed) WithAttrs(attrs []slog.Attr) slog.Handler { return hushed{h.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (h hushed) WithGroup(name string) slog.Handler { return hushed{h.Handler.WithGroup(name)} }
+
+func hush(level slog.Level) slog.Level {
+	if level < slog.LevelWarn {
+		return min(level, slog.LevelDebug)
+	}
+	return level
+}
