@@ -255,11 +255,7 @@ func openAWS(ctx context.Context, c AWSConfig, file string) (aws, error) {
 		out.shifts = adapter
 	}
 	if c.Queue != "" {
-		queue, err := sqs.New(ctx, conf, c.Queue)
-		if err != nil {
-			return aws{}, err
-		}
-		out.queue = queue
+		out.queue = sqs.New(conf, c.Queue)
 	}
 	return out, nil
 }

@@ -18,6 +18,7 @@ const (
 	Result       = attribute.Key("kerf.result")
 	Operation    = attribute.Key("kerf.operation")
 	Resource     = attribute.Key("kerf.resource")
+	Object       = attribute.Key("kerf.object")
 	ErrorType    = attribute.Key("error.type")
 	Method       = attribute.Key("http.request.method")
 	Status       = attribute.Key("http.response.status_code")
@@ -43,6 +44,8 @@ const (
 	Completed  = "completed"
 	RolledBack = "rolled_back"
 	Ended      = "ended"
+	Read       = "read"
+	Unreadable = "unreadable"
 	// NotLaunched is a claim for which EC2 launched no instance.
 	NotLaunched = "not_launched"
 )

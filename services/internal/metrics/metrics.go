@@ -111,6 +111,18 @@ func New(m metric.Meter, of Service) (*Recorder, error) {
 	return r, nil
 }
 
+// Values are all that an attribute of an instrument may be.
+func Values(id ID, key attribute.Key) []string {
+	for _, i := range Table() {
+		for _, a := range i.Attributes {
+			if i.ID == id && a.Key == key {
+				return a.Values
+			}
+		}
+	}
+	return nil
+}
+
 func (i Instrument) by(of Service) bool {
 	return slices.Contains(i.Services, of)
 }

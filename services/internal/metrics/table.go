@@ -26,6 +26,7 @@ const (
 	PoolLimit
 	PoolUsage
 	Problems
+	NotReady
 	ClusterCost
 	ClusterCostPlanned
 	ClusterCostFloor
@@ -36,6 +37,7 @@ const (
 	Leader
 	Watchers
 	ClaimCount
+	ClaimAge
 	NodeCost
 	NodeCostSaved
 	ClaimsCreated
@@ -53,10 +55,12 @@ const (
 	Notices
 	NoticeLead
 	NoticeDelay
+	Messages
 	ShortOfferings
 	CloudDuration
 	StoreDuration
 
+	CloudFailing
 	KubernetesDuration
 	CertificateLeft
 	BuildInfo
@@ -155,7 +159,7 @@ func cluster() []Instrument {
 		},
 		{
 			ID: PodsWaitingAge, Name: "kerf.pod.waiting.age", Kind: Gauge, Unit: "s", Services: watcher,
-			Text: "How long the oldest of them has been unschedulable.",
+			Text: "How long the oldest of them has been unschedulable that the newest plan has not left pending.",
 		},
 		{
 			ID: PodBoundDuration, Name: "kerf.pod.bound.duration", Kind: Histogram, Unit: "s", Services: watcher, Buckets: seconds(),
@@ -186,6 +190,11 @@ func cluster() []Instrument {
 		{
 			ID: Problems, Name: "kerf.problem.count", Kind: Gauge, Unit: "{object}", Services: watcher, Attributes: []Attribute{reason()},
 			Text: "Users' objects that have no effect, by why.",
+		},
+		{
+			ID: NotReady, Name: "kerf.object.not_ready", Kind: Gauge, Unit: "{object}", Services: watcher,
+			Attributes: []Attribute{open(Object, "`nodepool/NAME` or `ec2nodeclass/NAME`"), reason()},
+			Text:       "1 for each NodePool and EC2NodeClass that nothing can be launched with, whether pods wait for it or not.",
 		},
 		{
 			ID: ClusterCost, Name: "kerf.cluster.cost", Kind: Gauge, Unit: "{USD}/h", Services: watcher,
@@ -219,6 +228,13 @@ func claims() []Instrument {
 				closed(ClaimState, "Planned", "Launching", "Launched", "Registered", "Initialized", "Draining", "Terminating"), pool(), capacityType(),
 			},
 			Text: "Claims that have not ended.",
+		},
+		{
+			ID: ClaimAge, Name: "kerf.claim.state.age", Kind: Gauge, Unit: "s", Services: actuator,
+			Attributes: []Attribute{
+				closed(ClaimState, "Planned", "Launching", "Launched", "Registered", "Initialized", "Draining", "Terminating"), pool(),
+			},
+			Text: "How long the claim has been in its state that has been longest in it.",
 		},
 		{
 			ID: NodeCost, Name: "kerf.node.cost", Kind: Gauge, Unit: "{USD}/h", Services: actuator, Attributes: []Attribute{pool(), capacityType()},
@@ -312,6 +328,11 @@ func disruptions() []Instrument {
 			Attributes: []Attribute{noticeKind()},
 			Text:       "How old a notice was when it was stored: its time in the queue.",
 		},
+		{
+			ID: Messages, Name: "kerf.queue.messages", Kind: Counter, Unit: "{message}", Services: actuator,
+			Attributes: []Attribute{closed(Result, Read, Unreadable)},
+			Text:       "Messages that came by the queue, those about instances that are not Kerf's included.",
+		},
 	}
 }
 
@@ -321,10 +342,19 @@ func requests() []Instrument {
 			ID: CloudDuration, Name: "kerf.aws.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),
 			Attributes: []Attribute{
 				closed(Operation, "launch", "terminate", "tag", "instances", "resolve_class", "release_class", "sweep_class", "instance_types", "on_demand_prices",
-					"spot_prices", "receive_notices", "delete_notices"),
+					"spot_prices", "receive_notices", "delete_notices", "instance_statuses", "shifted_zones"),
 				failure(ErrorCapacity, ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorNotReady),
 			},
 			Text: "How long AWS took, the SDK's own retries included. What is throttled tells how much of the account's API budget is left.",
+		},
+		{
+			ID: CloudFailing, Name: "kerf.aws.failing", Kind: Gauge, Unit: "s", Services: []Service{Actuator},
+			Attributes: []Attribute{
+				closed(Operation, "instances", "resolve_class", "instance_types", "on_demand_prices", "spot_prices", "receive_notices", "delete_notices",
+					"instance_statuses", "shifted_zones"),
+				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorOther}, Text: "of the last call"},
+			},
+			Text: "How long all calls have failed of an operation that is repeated for ever; absent where the last one did not, or is more than two hours old.",
 		},
 		{
 			ID: StoreDuration, Name: "kerf.etcd.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),

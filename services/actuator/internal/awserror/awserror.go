@@ -86,6 +86,10 @@ func OfCode(code, words string) Kind {
 	return Unknown
 }
 
+// Protected says that somebody has forbidden what was asked of this one instance, as by its termination protection: the credentials
+// are right, and would do for another.
+func Protected(err error) bool { return Code(err) == "OperationNotPermitted" }
+
 // LacksRight says that AWS knows the credentials, and that they may not do what was asked. Other errors of the kind Unauthorized
 // are of credentials that are wrong, or of the account.
 func LacksRight(err error) bool {

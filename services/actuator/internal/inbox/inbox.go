@@ -79,12 +79,18 @@ func (b *Inbox) Receive(ctx context.Context) {
 }
 
 func (b *Inbox) receive(ctx context.Context) {
-	pause := queuePause
+	pause, fails := queuePause, 0
 	for ctx.Err() == nil {
 		n, err := b.receiveOnce(ctx)
+		if err == nil && fails > 0 {
+			b.cfg.Log.InfoContext(ctx, "notices are received again", "failures", fails)
+			fails = 0
+		}
 		switch {
 		case err != nil && ctx.Err() == nil:
-			b.cfg.Log.WarnContext(ctx, "receive notices", "error", err)
+			if fails++; jobs.Telling(fails) {
+				b.cfg.Log.WarnContext(ctx, "receive notices: AWS's interruptions are not heard meanwhile; trying again", "failures", fails, "error", err)
+			}
 			pause = min(max(2*pause, queuePause), queueErrorMost) // there is none after a message
 		case n > 0:
 			pause = 0
@@ -145,6 +151,7 @@ func (b *Inbox) receiveOnce(ctx context.Context) (int, error) {
 	var over []string // receipts
 	for _, m := range messages {
 		parsed, err := b.cfg.Parse(m.Body)
+		b.cfg.Measure.Message(err == nil)
 		if err != nil {
 			// Nothing can be done with it, now or later; the log is where it is not lost.
 			b.cfg.Log.WarnContext(ctx, "unreadable notice taken off the queue", "message", m.ID, "bytes", len(m.Body), "error", err)

@@ -1,11 +1,13 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +53,43 @@ func TestPausesDoubleWhereAQueueFailsRightAfterAMessage(t *testing.T) {
 		}
 	})
 }
+
+// TestAQueueThatFailsIsToldOfAndThatItWorksAgain: it is asked each half minute, and each failure was a line, for days.
+func TestAQueueThatFailsIsToldOfAndThatItWorksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		b := New(Config{
+			Queue: &outage{until: time.Now().Add(time.Hour), stop: cancel}, Jobs: jobs.New(&agenda.Agenda{}, 1, 1),
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		b.receive(ctx)
+		if got := strings.Count(log.String(), "level=WARN"); got < 3 || got > 8 {
+			t.Errorf("%d warnings in an hour:\n%s", got, log.String())
+		}
+		if got := strings.Count(log.String(), "notices are received again"); got != 1 {
+			t.Errorf("%d lines say that it works again:\n%s", got, log.String())
+		}
+	})
+}
+
+// outage is a queue that fails until then.
+type outage struct {
+	until time.Time
+	stop  func()
+}
+
+func (q *outage) Receive(context.Context) ([]cloud.Message, error) {
+	if time.Now().Before(q.until) {
+		return nil, errors.New("AccessDenied")
+	}
+	if time.Since(q.until) > time.Minute {
+		q.stop()
+	}
+	return nil, nil
+}
+
+func (q *outage) Delete(context.Context, []string) error { return nil }
 
 func TestAnImpairmentWithoutADateIsOldOnceItWasSeenForLong(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

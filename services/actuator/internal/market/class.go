@@ -38,6 +38,8 @@ type Class struct {
 	// catalogue is the shapes of all types under the class's settings; nil while the types are not known.
 	catalogue *catalogue
 	held      launchhold.Hold
+	// told is why the class is not ready, as the log has it; "" for ready.
+	told string
 	// likely are types that pools allow, of the catalogue likelyOf.
 	likely   []model.TypeName
 	likelyOf *catalogue

@@ -110,6 +110,7 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, pools []
 	s.anticipate(pools)
 	for name, c := range s.All() {
 		s.hold(c, c.held.At(s.cfg.Agenda.Now()))
+		s.tell(ctx, c)
 		switch {
 		case !c.Leaving: // what its spec has become does not matter any more
 			s.recallClass(ctx, c)
@@ -151,6 +152,20 @@ func (s *Classes) hold(c *Class, h launchhold.Hold) {
 		s.changed(c)
 	}
 	s.cfg.Agenda.Wake(h.Until)
+}
+
+// tell says once that nothing can be launched with a class, and once that something can again, be pods waiting for it or not. Launches
+// that are refused have lines of their own.
+func (s *Classes) tell(ctx context.Context, c *Class) {
+	why, underway := c.NotReady(), c.unresolved() && c.invalid.OK() && c.failure.OK()
+	if !s.leads || underway || why.Message == c.told || !why.OK() && why == c.held.Why {
+		return
+	}
+	if c.told = why.Message; why.OK() {
+		s.cfg.Log.InfoContext(ctx, "node class is ready again", "class", c.Spec.Name)
+		return
+	}
+	s.cfg.Log.WarnContext(ctx, "node class is not ready: nothing is launched with it", "class", c.Spec.Name, "why", why.Message, "remedy", why.Remedy)
 }
 
 // Refused notes that a launch of the class was refused by the error. What the class selects may be gone: then it is

@@ -1,7 +1,9 @@
 package market
 
 import (
+	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +69,33 @@ func TestPricesAreWhatIsKnownOrElseEstimates(t *testing.T) {
 	was := m.Offerings()
 	if m.Reprice(false, nil); &was[0] != &m.Offerings()[0] {
 		t.Error("another list, though nothing has changed")
+	}
+}
+
+// TestAClassThatCeasesToBeReadyIsToldOfOnce: a security group that was deleted was seen in the class's status alone.
+func TestAClassThatCeasesToBeReadyIsToldOfOnce(t *testing.T) {
+	var log bytes.Buffer
+	conf := config()
+	conf.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := NewClasses(New(conf))
+	s.leads = true
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1"}})
+	c := s.Get("default")
+	ready := cloud.Class{}
+	none := cloud.Class{}
+	none.NotReady = model.Reason{Code: model.CodeNodeClassNotReady, Message: "no security group matches tag no=such", Remedy: "correct the terms"}
+	for _, class := range []cloud.Class{ready, ready, none, none, ready, ready} {
+		c.lags = true // its spec was changed, and AWS is being asked
+		s.tell(t.Context(), c)
+		s.selected(t.Context(), c, class, time.Now())
+		c.catalogue = &catalogue{}
+		s.tell(t.Context(), c)
+		s.tell(t.Context(), c)
+	}
+	for words, want := range map[string]int{`why="no security group matches tag no=such" remedy="correct the terms"`: 1, "node class is ready again": 1, "class=default": 2} {
+		if got := strings.Count(log.String(), words); got != want {
+			t.Errorf("the log has %q %d times, want %d:\n%s", words, got, want, log.String())
+		}
 	}
 }
 

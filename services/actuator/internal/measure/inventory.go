@@ -23,10 +23,17 @@ func (m *Measure) Follow(shown func() (inv *inventory.Inventory, watchers int, l
 		}
 		o.Set(metrics.Leader, 1)
 		o.Set(metrics.Watchers, float64(watchers))
+		m.failing.observe(o, time.Now())
 		if inv != nil {
 			observe(o, inv, time.Now())
 		}
 	})
+}
+
+// stateKey is what claims are told apart by that are to go on to another state.
+type stateKey struct {
+	pool  model.PoolName
+	state model.ClaimState
 }
 
 type claimKey struct {
@@ -37,15 +44,18 @@ type claimKey struct {
 
 func observe(o metrics.Observation, inv *inventory.Inventory, now time.Time) {
 	claims, cost, saved := map[claimKey]int{}, map[claimKey]int64{}, map[claimKey]int64{}
+	oldest := map[stateKey]time.Duration{}
 	for _, c := range inv.Claims {
 		if c.State.Ended() {
 			continue
 		}
+		in := stateKey{c.NodePool, c.State}
+		oldest[in] = max(oldest[in], now.Sub(c.StateTime))
 		key := claimKey{pool: c.NodePool, capacity: c.CapacityType}
 		if c.InstanceID != "" {
-			now := price(inv, c, c.CapacityType, c.ReservationID, c.Price)
-			cost[key] += now
-			saved[key] += price(inv, c, model.OnDemand, "", now) - now
+			present := price(inv, c, c.CapacityType, c.ReservationID, c.Price)
+			cost[key] += present
+			saved[key] += price(inv, c, model.OnDemand, "", present) - present
 		}
 		key.state = c.State
 		claims[key]++
@@ -53,6 +63,9 @@ func observe(o metrics.Observation, inv *inventory.Inventory, now time.Time) {
 	for k, n := range claims {
 		o.Set(metrics.ClaimCount, float64(n), metrics.ClaimState.String(k.state.String()), metrics.Pool.String(string(k.pool)),
 			metrics.CapacityType.String(k.capacity.String()))
+	}
+	for k, age := range oldest {
+		o.Set(metrics.ClaimAge, age.Seconds(), metrics.ClaimState.String(k.state.String()), metrics.Pool.String(string(k.pool)))
 	}
 	for k := range cost {
 		pool, capacity := metrics.Pool.String(string(k.pool)), metrics.CapacityType.String(k.capacity.String())

@@ -15,14 +15,17 @@ import (
 )
 
 // Measure is what one actuator measures. Safe for concurrent use.
-type Measure struct{ recorder *metrics.Recorder }
+type Measure struct {
+	recorder *metrics.Recorder
+	failing  failing
+}
 
 // New makes a Measure; nil where nothing is recorded.
 func New(r *metrics.Recorder) *Measure {
 	if r == nil {
 		return nil
 	}
-	return &Measure{r}
+	return &Measure{recorder: r, failing: failing{of: map[string]failed{}}}
 }
 
 // Claim records that a claim was written: as it was, nil for a new one, and as it is. For is the disruption that it is a
@@ -106,6 +109,18 @@ func (m *Measure) Notice(n *model.Notice, now time.Time) {
 	if !n.Deadline.IsZero() {
 		m.recorder.Record(metrics.NoticeLead, max(0, n.Deadline.Sub(now).Seconds()), kind)
 	}
+}
+
+// Message records a message of the queue.
+func (m *Measure) Message(readable bool) {
+	if m == nil {
+		return
+	}
+	result := metrics.Read
+	if !readable {
+		result = metrics.Unreadable
+	}
+	m.recorder.Add(metrics.Messages, 1, metrics.Result.String(result))
 }
 
 func noticeKind(k model.NoticeKind) string {

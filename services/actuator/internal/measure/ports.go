@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
@@ -25,9 +26,7 @@ func (m *Measure) since(begun time.Time, id metrics.ID, failed string, attribute
 
 // asked is a request to AWS.
 func (m *Measure) asked(operation string, f func() error) error {
-	begun := time.Now()
-	err := f()
-	m.since(begun, metrics.CloudDuration, cloudError(err), metrics.Operation.String(operation))
+	_, err := answered(m, operation, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
@@ -35,7 +34,11 @@ func (m *Measure) asked(operation string, f func() error) error {
 func answered[T any](m *Measure, operation string, f func() (T, error)) (T, error) {
 	begun := time.Now()
 	answer, err := f()
-	m.since(begun, metrics.CloudDuration, cloudError(err), metrics.Operation.String(operation))
+	kind := cloudError(err)
+	m.since(begun, metrics.CloudDuration, kind, metrics.Operation.String(operation))
+	if !errors.Is(err, context.Canceled) { // the term is over, which says nothing of AWS
+		m.failing.note(operation, kind, begun, time.Now())
+	}
 	return answer, err
 }
 
@@ -48,12 +51,20 @@ func cloudError(err error) string {
 		return metrics.ErrorCapacity
 	case errors.Is(err, cloud.ErrThrottled):
 		return metrics.ErrorThrottled
+	case awserror.Protected(err):
+		return metrics.ErrorInvalid
 	case errors.Is(err, cloud.ErrUnauthorized):
 		return metrics.ErrorUnauthorized
 	case errors.Is(err, cloud.ErrClassNotReady):
 		return metrics.ErrorNotReady
 	case errors.Is(err, cloud.ErrInvalid), errors.Is(err, cloud.ErrTokenMismatch):
 		return metrics.ErrorInvalid
+	}
+	switch awserror.Of(err) { // of ports that have no words for it, as the queue's
+	case awserror.Unauthorized:
+		return metrics.ErrorUnauthorized
+	case awserror.Throttled:
+		return metrics.ErrorThrottled
 	default:
 		return metrics.ErrorOther
 	}

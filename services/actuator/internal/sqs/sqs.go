@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -25,29 +26,43 @@ const (
 // Queue is the queue port on SQS. Safe for concurrent use.
 type Queue struct {
 	client *sdk.Client
-	url    string
+	name   string
+	url    atomic.Pointer[string] // nil until SQS has told it
 }
 
 var _ cloud.Queue = (*Queue)(nil)
 
-// New finds the queue by its name.
-func New(ctx context.Context, c aws.Config, name string) (*Queue, error) {
-	client := sdk.NewFromConfig(c)
-	out, err := client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: aws.String(name)})
-	if err != nil {
-		return nil, fmt.Errorf("find queue %q (aws.queue in the configuration): %w", name, err)
+// New makes the port to the queue of that name. SQS is asked for it with the first Receive: an actuator without its queue hears no
+// notices, and does all else.
+func New(c aws.Config, name string) *Queue {
+	return &Queue{client: sdk.NewFromConfig(c), name: name}
+}
+
+// find is the queue's URL, which SQS is asked for until it has told it once.
+func (q *Queue) find(ctx context.Context) (*string, error) {
+	if url := q.url.Load(); url != nil {
+		return url, nil
 	}
-	return &Queue{client: client, url: aws.ToString(out.QueueUrl)}, nil
+	out, err := q.client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: aws.String(q.name)})
+	if err != nil {
+		return nil, fmt.Errorf("find queue %q (aws.queue in the configuration): %w", q.name, err)
+	}
+	q.url.Store(out.QueueUrl)
+	return out.QueueUrl, nil
 }
 
 // Receive waits up to 20 seconds for messages. A message that is not deleted within 20 seconds comes again.
 func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
+	url, err := q.find(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out, err := q.client.ReceiveMessage(ctx, &sdk.ReceiveMessageInput{
-		QueueUrl: aws.String(q.url), MaxNumberOfMessages: maxMessages, WaitTimeSeconds: waitSeconds,
+		QueueUrl: url, MaxNumberOfMessages: maxMessages, WaitTimeSeconds: waitSeconds,
 		VisibilityTimeout: visibilitySeconds,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("receive messages: %w", err)
+		return nil, fmt.Errorf("receive messages of queue %q (aws.queue in the configuration): %w", q.name, err)
 	}
 	messages := make([]cloud.Message, 0, len(out.Messages))
 	for _, m := range out.Messages {
@@ -70,13 +85,17 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) error {
 }
 
 func (q *Queue) deleteBatch(ctx context.Context, receipts []string) error {
+	url, err := q.find(ctx)
+	if err != nil {
+		return err
+	}
 	entries := make([]types.DeleteMessageBatchRequestEntry, 0, len(receipts))
 	for i, r := range receipts {
 		entries = append(entries, types.DeleteMessageBatchRequestEntry{
 			Id: aws.String(fmt.Sprintf("m%d", i)), ReceiptHandle: aws.String(r),
 		})
 	}
-	out, err := q.client.DeleteMessageBatch(ctx, &sdk.DeleteMessageBatchInput{QueueUrl: aws.String(q.url), Entries: entries})
+	out, err := q.client.DeleteMessageBatch(ctx, &sdk.DeleteMessageBatchInput{QueueUrl: url, Entries: entries})
 	if err != nil {
 		return fmt.Errorf("delete messages: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -14,28 +15,41 @@ import (
 // counts are what a snapshot has.
 type counts struct {
 	pods   map[clusterpb.PodPhase]int
-	oldest time.Duration // that a pod has been unschedulable for
+	oldest time.Duration // that a pod has been unschedulable for which the newest plan has not left pending
 	nodes  map[nodeKey]int
 	limits map[poolResource]int64
 	usage  map[poolResource]int64
+	// notReady are pools and classes that nothing can be launched with, by why.
+	notReady map[objectKey]bool
 }
+
+// objectKey is an object, such as nodepool/default, and what is wrong with it.
+type objectKey struct{ object, code string }
 
 // nodeKey is what nodes are told apart by.
 type nodeKey struct{ pool, capacityType, zone, state string }
 
 type poolResource struct{ pool, resource string }
 
-func count(s *snapshot.Snapshot, now time.Time) counts {
+// count counts; left are the pods that the newest plan left pending.
+func count(s *snapshot.Snapshot, left map[string]bool, now time.Time) counts {
 	c := counts{
 		pods: map[clusterpb.PodPhase]int{}, nodes: map[nodeKey]int{}, limits: map[poolResource]int64{}, usage: map[poolResource]int64{},
+		notReady: map[objectKey]bool{},
 	}
+	s.Each(snapshot.NodeClass, func(o snapshot.Object) {
+		if n, ok := o.Payload.(*clusterpb.NodeClass); ok && n.GetNotReady() != nil {
+			c.notReady[objectKey{"ec2nodeclass/" + n.GetName(), convert.CodeText(n.GetNotReady().GetCode())}] = true
+		}
+	})
 	s.Each(snapshot.Pod, func(o snapshot.Object) {
 		if p, ok := o.Payload.(*clusterpb.Pod); ok {
-			c.pod(p, now)
+			c.pod(p, left[o.ID], now)
 		}
 	})
 	s.Each(snapshot.NodePool, func(o snapshot.Object) {
 		if p, ok := o.Payload.(*clusterpb.NodePool); ok {
+			c.pool(s, p)
 			for _, a := range p.GetLimits() {
 				key := poolResource{p.GetName(), a.GetResource()}
 				c.limits[key], c.usage[key] = a.GetValue(), 0
@@ -50,10 +64,21 @@ func count(s *snapshot.Snapshot, now time.Time) counts {
 	return c
 }
 
-func (c *counts) pod(p *clusterpb.Pod, now time.Time) {
+// pool notes whether a pool can be used itself: whether its class can has an entry of its own.
+func (c *counts) pool(s *snapshot.Snapshot, p *clusterpb.NodePool) {
+	code := p.GetNotReady().GetCode()
+	if _, there := s.Get(snapshot.NodeClass, p.GetNodeClass()); p.GetNotReady() == nil && !there && s.InventoryRevision > 0 {
+		code = clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
+	}
+	if code != clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED {
+		c.notReady[objectKey{"nodepool/" + p.GetName(), convert.CodeText(code)}] = true
+	}
+}
+
+func (c *counts) pod(p *clusterpb.Pod, left bool, now time.Time) {
 	c.pods[p.GetPhase()]++
 	since := p.GetUnschedulableTime()
-	if p.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE && since != nil {
+	if p.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE && since != nil && !left {
 		c.oldest = max(c.oldest, now.Sub(since.AsTime()))
 	}
 }
@@ -104,6 +129,9 @@ func (c counts) set(o metrics.Observation) {
 	for k, n := range c.nodes {
 		o.Set(metrics.NodeCount, float64(n), metrics.Pool.String(k.pool), metrics.CapacityType.String(k.capacityType),
 			metrics.Zone.String(k.zone), metrics.NodeState.String(k.state))
+	}
+	for k := range c.notReady {
+		o.Set(metrics.NotReady, 1, metrics.Object.String(k.object), metrics.Reason.String(k.code))
 	}
 	for k, v := range c.limits {
 		o.Set(metrics.PoolLimit, amount(k.resource, v), k.attributes()...)

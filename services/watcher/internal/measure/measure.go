@@ -32,9 +32,11 @@ type Measure struct {
 // facts are what is kept of a plan.
 type facts struct {
 	left, kept, problems map[string]int // by reason
-	cost, planned        float64
-	floor, bound         *float64
-	gap                  float64
+	// pending are the pods that it left pending.
+	pending       map[string]bool
+	cost, planned float64
+	floor, bound  *float64
+	gap           float64
 }
 
 // New makes a Measure; nil where nothing is recorded.
@@ -93,7 +95,10 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		return
 	}
 	f := &facts{
-		left: byReason(p.GetPending()), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
+		left: byReason(p.GetPending()), pending: make(map[string]bool, len(p.GetPending())), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
+	}
+	for _, pod := range p.GetPending() {
+		f.pending[pod.GetPod()] = true
 	}
 	if b := p.GetLowerBound(); b != nil && len(p.GetNodeClaims()) > 0 {
 		f.bound, f.gap = new(dollars(b.GetMicroUsdPerHour())), b.GetGap()
@@ -169,7 +174,11 @@ func (m *Measure) observe(o metrics.Observation) {
 	}
 	o.Set(metrics.Driver, 1)
 	if s := m.snapshot.Load(); s != nil {
-		count(s, m.now()).set(o)
+		var left map[string]bool
+		if f := m.plan.Load(); f != nil {
+			left = f.pending
+		}
+		count(s, left, m.now()).set(o)
 	}
 	if f := m.plan.Load(); f != nil {
 		set(o, metrics.PodsLeft, f.left)

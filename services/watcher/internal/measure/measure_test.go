@@ -87,11 +87,47 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 		"kerf_pod_count kerf_pod_phase=unschedulable: 2",
 		"kerf_pod_left_pending kerf_reason=LIMIT: 1",
 		"kerf_pod_waiting: 2",
-		"kerf_pod_waiting_age_seconds: 3600",
+		"kerf_pod_waiting_age_seconds: 60", // nothing is found for the older one: no node is late
 		"kerf_problem_count kerf_reason=LIMIT: 1",
 		"kerf_watcher_driver: 1",
 	}
 	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_", false)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestPoolsAndClassesThatAreNotReadyAreSeen: that a security group was deleted was seen once pods waited for nodes, and not before.
+func TestPoolsAndClassesThatAreNotReadyAreSeen(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	m, err := New(recorder, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	invalid := &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID}
+	objects := []snapshot.Event{
+		put(snapshot.NodePool, "good", &clusterpb.NodePool{Name: "good", NodeClass: "good"}),
+		put(snapshot.NodePool, "waits", &clusterpb.NodePool{Name: "waits", NodeClass: "bad"}),
+		put(snapshot.NodePool, "lost", &clusterpb.NodePool{Name: "lost", NodeClass: "none"}),
+		put(snapshot.NodePool, "invalid", &clusterpb.NodePool{Name: "invalid", NotReady: invalid}),
+	}
+	before := snapshot.Batch{Events: objects}.Fold(snapshot.Snapshot{})
+	m.Saw(before)
+	want := []string{"kerf_object_not_ready kerf_object=nodepool/invalid kerf_reason=NODE_POOL_INVALID: 1"}
+	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_object", true)); d != "" {
+		t.Errorf("while no leader has told of classes: (-want +got):\n%s", d)
+	}
+	m.Saw(snapshot.Batch{Events: []snapshot.Event{
+		put(snapshot.NodeClass, "good", &clusterpb.NodeClass{Name: "good"}),
+		put(snapshot.NodeClass, "bad", &clusterpb.NodeClass{Name: "bad", NotReady: &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY}}),
+		snapshot.Inventory(time.Time{}, 1),
+	}}.Fold(before))
+	want = []string{
+		"kerf_object_not_ready kerf_object=ec2nodeclass/bad kerf_reason=NODE_CLASS_NOT_READY: 1",
+		"kerf_object_not_ready kerf_object=nodepool/invalid kerf_reason=NODE_POOL_INVALID: 1",
+		"kerf_object_not_ready kerf_object=nodepool/lost kerf_reason=NODE_CLASS_NOT_FOUND: 1",
+	}
+	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_object", true)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
