@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -16,7 +18,7 @@ import (
 
 const (
 	checksEvery = time.Minute
-	// deniedPause is how long EC2 is not asked where the right to ask is missing.
+	// deniedPause is how long EC2 is not asked where the right to ask is missing. Credentials that are wrong or old are renewed sooner.
 	deniedPause = time.Hour
 )
 
@@ -33,14 +35,19 @@ func (b *Inbox) impaired() map[string]time.Time {
 
 // watch asks EC2 what is wrong with instances, and has it stored. First is when each impairment was first seen.
 func (b *Inbox) watch(ctx context.Context, first map[string]time.Time) {
-	for ctx.Err() == nil {
+	for fails := 0; ctx.Err() == nil; {
 		pause := checksEvery
 		err := b.check(ctx, first)
+		if err == nil {
+			fails = 0
+		} else {
+			fails++
+		}
 		switch {
-		case errors.Is(err, cloud.ErrUnauthorized):
+		case errors.Is(err, cloud.ErrUnauthorized) && awserror.LacksRight(err):
 			b.cfg.Log.WarnContext(ctx, "instances' status checks are not looked at: allow ec2:DescribeInstanceStatus", "error", err)
 			pause = deniedPause
-		case err != nil && ctx.Err() == nil:
+		case err != nil && ctx.Err() == nil && jobs.Telling(fails):
 			b.cfg.Log.WarnContext(ctx, "ask for instances' status checks", "error", err)
 		}
 		sleep(ctx, pause)

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/smithy-go"
+
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
@@ -90,6 +92,46 @@ func (q *outage) Receive(context.Context) ([]cloud.Message, error) {
 }
 
 func (q *outage) Delete(context.Context, []string) error { return nil }
+
+// TestChecksAreLookedAtAgainOnceCredentialsAreRenewed: a token that had run out for a minute kept EC2 from being asked for an hour, in
+// which no maintenance and no failing check was seen.
+func TestChecksAreLookedAtAgainOnceCredentialsAreRenewed(t *testing.T) {
+	for code, tt := range map[string]struct {
+		asked, allow int
+	}{
+		"ExpiredToken":          {asked: 30, allow: 0},
+		"UnauthorizedOperation": {asked: 1, allow: 1},
+	} {
+		t.Run(code, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 29*time.Minute+time.Second)
+				defer cancel()
+				var log bytes.Buffer
+				c := &checks{err: fmt.Errorf("%w: %w", cloud.ErrUnauthorized, &smithy.GenericAPIError{Code: code})}
+				New(Config{Checks: c, Log: slog.New(slog.NewTextHandler(&log, nil))}).watch(ctx, nil)
+				if c.asked != tt.asked {
+					t.Errorf("asked %d times in half an hour, want %d", c.asked, tt.asked)
+				}
+				if got := strings.Count(log.String(), "allow ec2:DescribeInstanceStatus"); got != tt.allow {
+					t.Errorf("the right is asked for %d times, want %d:\n%s", got, tt.allow, log.String())
+				}
+				if got := strings.Count(log.String(), "level=WARN"); got < 1 || got > 6 {
+					t.Errorf("%d warnings:\n%s", got, log.String())
+				}
+			})
+		})
+	}
+}
+
+type checks struct {
+	err   error
+	asked int
+}
+
+func (c *checks) Statuses(context.Context) ([]cloud.Status, error) {
+	c.asked++
+	return nil, c.err
+}
 
 func TestAnImpairmentWithoutADateIsOldOnceItWasSeenForLong(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -204,15 +204,19 @@ func (s *Classes) resolve(ctx context.Context, c *Class) {
 	}
 	asked := spec
 	asked.Likely = c.likely
+	// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
+	key = fmt.Sprintf("%s/%d/%s", key, spec.Generation, spec.Name)
 	var got cloud.Class
 	s.cfg.Jobs.Do(ctx, jobs.Job{
-		// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
-		Key: fmt.Sprintf("%s/%d/%s", key, spec.Generation, spec.Name), First: time.Second, Most: time.Minute,
+		Key: key, First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
 			got, err = ask(ctx, asked)
 			return err
 		},
 		Done: func(err error) {
+			if err != nil && jobs.Telling(s.cfg.Jobs.Fails(key)) {
+				s.cfg.Log.WarnContext(ctx, "resolve node class", "class", spec.Name, "error", err)
+			}
 			if led == s.leads && reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
 				s.take(ctx, c, got, err)
 				c.due = c.due || led && !slices.Equal(asked.Likely, c.likely)
@@ -228,7 +232,6 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 		c.failure = model.Reason{
 			Code: model.CodeNodeClassNotReady, Message: cloud.ErrorText(err), Subject: "ec2nodeclass/" + string(c.Spec.Name),
 		}
-		s.cfg.Log.WarnContext(ctx, "resolve node class", "class", c.Spec.Name, "error", err)
 		return
 	}
 	c.due = false

@@ -148,7 +148,7 @@ func (m *Market) refreshTypes(ctx context.Context) {
 		},
 		Done: func(err error) {
 			m.askedTypes = true
-			if err = errors.Join(err, priceErr); err != nil {
+			if err = errors.Join(err, priceErr); err != nil && (types != nil || jobs.Telling(m.cfg.Jobs.Fails("types"))) {
 				m.cfg.Log.WarnContext(ctx, "refresh what EC2 sells", "error", err)
 			}
 			if types == nil {
@@ -198,7 +198,9 @@ func (m *Market) refreshSpot(ctx context.Context) {
 		Done: func(err error) {
 			m.askedSpot = true
 			if err != nil {
-				m.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
+				if jobs.Telling(m.cfg.Jobs.Fails("spot")) {
+					m.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
+				}
 				return
 			}
 			all := maps.Clone(m.spot) // a worker may read it

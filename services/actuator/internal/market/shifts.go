@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 )
 
@@ -28,7 +29,9 @@ func (m *Market) refreshShifts(ctx context.Context) {
 		Done: func(err error) {
 			m.askedShifts = true
 			switch {
-			case errors.Is(err, cloud.ErrUnauthorized):
+			case err != nil && !jobs.Telling(m.cfg.Jobs.Fails("shifts")):
+				return
+			case errors.Is(err, cloud.ErrUnauthorized) && awserror.LacksRight(err):
 				m.cfg.Log.WarnContext(ctx, "zonal shifts are not looked at: allow arc-zonal-shift:GetManagedResource", "error", err)
 				return
 			case err != nil:

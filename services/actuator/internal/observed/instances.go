@@ -133,7 +133,9 @@ func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
 		},
 		Done: func(err error) {
 			if err != nil {
-				s.log.WarnContext(ctx, "list instances", "error", err)
+				if jobs.Telling(s.jobs.Fails("instances")) {
+					s.log.WarnContext(ctx, "list instances", "error", err)
+				}
 				return
 			}
 			s.asked = asked
