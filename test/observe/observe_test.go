@@ -334,7 +334,7 @@ func (w *world) alerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metric, labels := regexp.MustCompile(`\bkerf_[a-z_]+\b`), regexp.MustCompile(`\{[^}]*\}|by \([^)]*\)`)
+	metric, labels := regexp.MustCompile(`\bkerf_[a-z_]+\b`), regexp.MustCompile(`\{[^}]*\}|(?:by|on) \([^)]*\)`)
 	quiet := []string{"KerfNoLeader", "KerfNoDriver", "KerfPlansThrownAway", "KerfUnauthorized"}
 	for _, r := range rules {
 		if r.Health != "ok" {

@@ -194,7 +194,7 @@ func cluster() []Instrument {
 		{
 			ID: NotReady, Name: "kerf.object.not_ready", Kind: Gauge, Unit: "{object}", Services: watcher,
 			Attributes: []Attribute{open(Object, "`nodepool/NAME` or `ec2nodeclass/NAME`"), reason()},
-			Text:       "1 for each NodePool and EC2NodeClass that nothing can be launched with, whether pods wait for it or not.",
+			Text:       "1 for each NodePool and EC2NodeClass that nothing can be launched with, whether pods wait for it or not; 0 and no reason for the others.",
 		},
 		{
 			ID: ClusterCost, Name: "kerf.cluster.cost", Kind: Gauge, Unit: "{USD}/h", Services: watcher,
@@ -352,9 +352,9 @@ func requests() []Instrument {
 			Attributes: []Attribute{
 				closed(Operation, "instances", "resolve_class", "instance_types", "on_demand_prices", "spot_prices", "receive_notices", "delete_notices",
 					"instance_statuses", "shifted_zones"),
-				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorOther}, Text: "of the last call"},
+				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorOther}, Text: "of the last call; absent where it did not fail"},
 			},
-			Text: "How long all calls have failed of an operation that is repeated for ever; absent where the last one did not, or is more than two hours old.",
+			Text: "How long all calls have failed of an operation that is repeated for ever; 0 where the last one did not, or is more than two hours old.",
 		},
 		{
 			ID: StoreDuration, Name: "kerf.etcd.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),

@@ -18,7 +18,7 @@ type failing struct {
 	of map[string]failed // by operation
 }
 
-// failed is since when all calls have failed, and when and how the last one did.
+// failed is since when all calls have failed, and when and how the last one did; "" where it did not.
 type failed struct {
 	since, last time.Time
 	kind        string
@@ -37,12 +37,8 @@ func (f *failing) note(operation, kind string, begun, ended time.Time) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was, failing := f.of[operation]
-	if kind == "" {
-		delete(f.of, operation)
-		return
-	}
-	if !failing || ended.Sub(was.last) > forgotten {
+	was := f.of[operation]
+	if was.kind == "" || ended.Sub(was.last) > forgotten {
 		was.since = begun
 	}
 	f.of[operation] = failed{since: was.since, last: ended, kind: kind}
@@ -52,7 +48,10 @@ func (f *failing) observe(o metrics.Observation, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for operation, x := range f.of {
-		if now.Sub(x.last) <= forgotten {
+		switch {
+		case x.kind == "" || now.Sub(x.last) > forgotten:
+			o.Set(metrics.CloudFailing, 0, metrics.Operation.String(operation))
+		default:
 			o.Set(metrics.CloudFailing, now.Sub(x.since).Seconds(), metrics.Operation.String(operation), metrics.ErrorType.String(x.kind))
 		}
 	}

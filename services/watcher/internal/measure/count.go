@@ -20,7 +20,7 @@ type counts struct {
 	limits map[poolResource]int64
 	usage  map[poolResource]int64
 	// notReady are pools and classes that nothing can be launched with, by why.
-	notReady map[objectKey]bool
+	notReady map[objectKey]bool // false, and without a code, for those that are ready
 }
 
 // objectKey is an object, such as nodepool/default, and what is wrong with it.
@@ -38,8 +38,8 @@ func count(s *snapshot.Snapshot, left map[string]bool, now time.Time) counts {
 		notReady: map[objectKey]bool{},
 	}
 	s.Each(snapshot.NodeClass, func(o snapshot.Object) {
-		if n, ok := o.Payload.(*clusterpb.NodeClass); ok && n.GetNotReady() != nil {
-			c.notReady[objectKey{"ec2nodeclass/" + n.GetName(), convert.CodeText(n.GetNotReady().GetCode())}] = true
+		if n, ok := o.Payload.(*clusterpb.NodeClass); ok {
+			c.object("ec2nodeclass/"+n.GetName(), n.GetNotReady().GetCode())
 		}
 	})
 	s.Each(snapshot.Pod, func(o snapshot.Object) {
@@ -70,9 +70,16 @@ func (c *counts) pool(s *snapshot.Snapshot, p *clusterpb.NodePool) {
 	if _, there := s.Get(snapshot.NodeClass, p.GetNodeClass()); p.GetNotReady() == nil && !there && s.InventoryRevision > 0 {
 		code = clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
 	}
-	if code != clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED {
-		c.notReady[objectKey{"nodepool/" + p.GetName(), convert.CodeText(code)}] = true
+	c.object("nodepool/"+p.GetName(), code)
+}
+
+// object notes whether an object can be used: what is wrong with it is code, nothing where that is unspecified.
+func (c *counts) object(name string, code clusterpb.ReasonCode) {
+	key, wrong := objectKey{object: name}, code != clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED
+	if wrong {
+		key.code = convert.CodeText(code)
 	}
+	c.notReady[key] = wrong
 }
 
 func (c *counts) pod(p *clusterpb.Pod, left bool, now time.Time) {
@@ -130,8 +137,12 @@ func (c counts) set(o metrics.Observation) {
 		o.Set(metrics.NodeCount, float64(n), metrics.Pool.String(k.pool), metrics.CapacityType.String(k.capacityType),
 			metrics.Zone.String(k.zone), metrics.NodeState.String(k.state))
 	}
-	for k := range c.notReady {
-		o.Set(metrics.NotReady, 1, metrics.Object.String(k.object), metrics.Reason.String(k.code))
+	for k, wrong := range c.notReady {
+		value := 0.0
+		if wrong {
+			value = 1
+		}
+		o.Set(metrics.NotReady, value, metrics.Object.String(k.object), metrics.Reason.String(k.code))
 	}
 	for k, v := range c.limits {
 		o.Set(metrics.PoolLimit, amount(k.resource, v), k.attributes()...)
