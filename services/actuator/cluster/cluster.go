@@ -19,8 +19,9 @@ type Cluster interface {
 	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or another one
 	// has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
-	// Evict asks for a pod's eviction, or deletes it when e.Force is set. Errors: ErrBlocked (a disruption budget says
-	// not now), ErrNotFound (the pod is gone, or is another pod of that name).
+	// Evict asks for a pod's eviction, or deletes it when e.Force is set. Errors:
+	// ErrBlocked (a disruption budget says not now; words of it may follow), ErrNotFound (the pod is gone, or is another pod of
+	// that name).
 	Evict(ctx context.Context, e Eviction) error
 	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
 	// its own; where the error is a NotPublished, all others are done.

@@ -153,9 +153,9 @@ func (p pods) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOption
 	return p.of(p.Post(), b.Name).VersionedParams(&o, p.codec).SubResource("binding").Body(b).Do(ctx).Error()
 }
 
-// EvictV1 implements PodClient.
+// EvictV1 implements PodClient. The client's own tries are left out: of a pod that is to wait it would be minutes before its caller hears.
 func (p pods) EvictV1(ctx context.Context, e *policyv1.Eviction) error {
-	return p.of(p.Post(), e.Name).SubResource("eviction").Body(e).Do(ctx).Error()
+	return p.of(p.Post(), e.Name).SubResource("eviction").MaxRetries(0).Body(e).Do(ctx).Error()
 }
 
 type nodes struct{ resource }

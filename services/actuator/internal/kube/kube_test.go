@@ -3,14 +3,12 @@ package kube
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,7 +18,6 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -285,40 +282,6 @@ func TestANodeIsNeverMistakenForTheNextOfItsName(t *testing.T) {
 	}
 	if _, err := client.CoreV1().Nodes().Get(t.Context(), "ip-10-0-0-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("%v, want the node that was meant deleted", err)
-	}
-}
-
-func TestEvictionAnswersAreClassified(t *testing.T) {
-	tests := map[string]struct {
-		answer *apierrors.StatusError
-		want   error
-	}{
-		"a budget says no":               {apierrors.NewTooManyRequests("budget", 10), cluster.ErrBlocked},
-		"several budgets say no":         {apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget")), cluster.ErrBlocked},
-		"the pod is gone":                {apierrors.NewNotFound(corev1.Resource("pods"), "p"), cluster.ErrNotFound},
-		"it is another pod of that name": {apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("uid")), cluster.ErrNotFound},
-		"the eviction was taken":         {nil, nil},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			k, client := start(t, nil)
-			client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
-				if a.GetSubresource() != "eviction" {
-					return false, nil, nil
-				}
-				if tt.answer == nil {
-					return true, &policyv1.Eviction{}, nil
-				}
-				return true, nil, tt.answer
-			})
-			err := k.Evict(t.Context(), cluster.Eviction{Namespace: "default", Name: "p", UID: "u"})
-			if !errors.Is(err, tt.want) {
-				t.Errorf("error %v, want %v", err, tt.want)
-			}
-		})
-	}
-	if err := evictionError(apierrors.NewForbidden(corev1.Resource("pods"), "p", nil)); errors.Is(err, cluster.ErrBlocked) {
-		t.Errorf("%d is no budget", http.StatusForbidden)
 	}
 }
 

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/kube/evict"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -172,42 +171,7 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	return nil
 }
 
-// Evict removes a pod by the Eviction API, or by deletion when it is forced. The uid makes sure that it is this pod and
-// not its successor of the same name.
+// Evict implements cluster.Cluster.
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
-	uid := types.UID(e.UID)
-	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	pods := k.client.Pods(e.Namespace)
-
-	var err error
-	if e.Force {
-		grace := int64(e.Grace.Seconds())
-		options.GracePeriodSeconds = &grace
-		err = pods.Delete(ctx, e.Name, options)
-	} else {
-		err = pods.EvictV1(ctx, &policyv1.Eviction{
-			ObjectMeta: metav1.ObjectMeta{Name: e.Name, Namespace: e.Namespace}, DeleteOptions: &options,
-		})
-	}
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, evictionError(err))
-}
-
-// evictionError classifies the API server's answers to an eviction. A pod under several budgets is answered with 500:
-// that too is a budget that says no, and not a broken server.
-func evictionError(err error) error {
-	status, ok := err.(apierrors.APIStatus)
-	if !ok {
-		return err
-	}
-	switch code := status.Status().Code; {
-	case code == http.StatusNotFound, code == http.StatusConflict:
-		return cluster.ErrNotFound
-	case code == http.StatusTooManyRequests, code == http.StatusInternalServerError:
-		return fmt.Errorf("%w: %s", cluster.ErrBlocked, status.Status().Message)
-	default:
-		return err
-	}
+	return evict.Evict(ctx, k.client.Pods(e.Namespace), e)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -98,8 +99,14 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 	})
 }
 
-// byBudget is why a pod's eviction was refused that waits for its budget, which is nothing for the log.
+// byBudget begins why a pod's eviction was refused that waits for its budget, which is nothing for the log.
 const byBudget = "its PodDisruptionBudget allows no eviction now"
+
+// wordsOfBudget is that, with what the API server says of the budget.
+func wordsOfBudget(err error) string {
+	_, words, _ := strings.Cut(err.Error(), cluster.ErrBlocked.Error())
+	return byBudget + words
+}
 
 func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	name := e.Namespace + "/" + e.Name
@@ -116,11 +123,11 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 				delete(x.claims.refused, name)
 				x.outbox.Evicted(e)
 			case errors.Is(err, cluster.ErrBlocked):
-				x.claims.refused[name] = byBudget
+				x.claims.refused[name] = wordsOfBudget(err)
 			default:
 				was := x.claims.refused[name]
 				x.claims.refused[name] = err.Error()
-				if was == byBudget || jobs.Telling(x.jobs.Fails(key)) {
+				if strings.HasPrefix(was, byBudget) || jobs.Telling(x.jobs.Fails(key)) {
 					x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)
 				}
 			}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // holding is a cluster in which an eviction takes a second, and budgets let no pod go whose name begins with held.
@@ -39,4 +41,34 @@ func TestPodsThatBudgetsHoldDoNotKeepAnInterruptedNodeFromItsEvictions(t *testin
 		r.ec2.Send(interruption(time.Now(), r.claim("z").InstanceID))
 		r.until("the pod of the interrupted node is evicted", 30*time.Second, func() bool { return len(r.kube.evictions()) > 0 })
 	})
+}
+
+// refusing is a cluster that refuses each eviction in the same words.
+type refusing struct {
+	cluster.Cluster
+	err error
+}
+
+func (x refusing) Evict(context.Context, cluster.Eviction) error { return x.err }
+
+func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
+	for want, err := range map[string]error{
+		"The disruption budget web needs 3 healthy pods": fmt.Errorf("evict: %w: The disruption budget web needs 3 healthy pods", cluster.ErrBlocked),
+		`failed calling webhook "vms.example.com"`:       errors.New(`failed calling webhook "vms.example.com"`),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			r.cfg = func(c *Config) { c.Kube = refusing{c.Kube, err} }
+			r.start()
+			r.grow("a")
+			r.kube.run("a", pod("web"))
+			if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			if got := r.claim("a").Failure; got.Code != model.CodeDrainBlocked || !strings.Contains(got.Message, "default/web") || !strings.Contains(got.Message, want) {
+				t.Errorf("%+v, want %q", got, want)
+			}
+		})
+	}
 }

@@ -1,0 +1,66 @@
+// Package evict takes pods off their nodes, by the Eviction API or by force, and says what the API server's answers mean. Start
+// reading at Evict.
+package evict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
+)
+
+// Evict removes a pod by the Eviction API, or by deletion when it is forced. The uid makes sure that it is this pod and
+// not its successor of the same name.
+func Evict(ctx context.Context, pods apiserver.PodClient, e cluster.Eviction) error {
+	uid := types.UID(e.UID)
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+
+	var err error
+	if e.Force {
+		grace := int64(e.Grace.Seconds())
+		options.GracePeriodSeconds = &grace
+		err = pods.Delete(ctx, e.Name, options)
+	} else {
+		err = pods.EvictV1(ctx, &policyv1.Eviction{
+			ObjectMeta: metav1.ObjectMeta{Name: e.Name, Namespace: e.Namespace}, DeleteOptions: &options,
+		})
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, answer(err))
+}
+
+// severalBudgets is in the API server's answer for a pod that has more than one budget: the Eviction API knows no answer for these but
+// a broken server's.
+const severalBudgets = "more than one PodDisruptionBudget"
+
+// answer classifies the API server's answers to an eviction. Only what it says of a budget is one's: a webhook that can't be reached, or
+// one that asks to wait, and a server that has too much to do answer alike but for that.
+func answer(err error) error {
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return err
+	}
+	s := status.Status()
+	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok {
+		return fmt.Errorf("%w: %s", cluster.ErrBlocked, cmp.Or(cause.Message, s.Message))
+	}
+	switch {
+	case s.Code == http.StatusNotFound, s.Code == http.StatusConflict:
+		return cluster.ErrNotFound
+	case s.Code == http.StatusInternalServerError && strings.Contains(s.Message, severalBudgets):
+		return fmt.Errorf("%w: %s", cluster.ErrBlocked, s.Message)
+	default:
+		return err
+	}
+}
