@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -76,6 +77,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {LABEL: VALUE}}}
 func TestPodsThatAreEvicted(t *testing.T) {
 	c := controlPlane(t)
 	t.Run("the API server says why one is not", func(t *testing.T) { testWhyNotEvicted(t, newEvicting(t, c)) })
+	t.Run("to its Job one that is deleted by force is disrupted", func(t *testing.T) { testForcedIsDisrupted(t, newEvicting(t, c)) })
 }
 
 func testWhyNotEvicted(t *testing.T, e evicting) {
@@ -125,4 +127,48 @@ func (e evicting) webhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = hooks.Delete(context.WithoutCancel(t.Context()), e.name, metav1.DeleteOptions{}) })
+}
+
+// testForcedIsDisrupted looks at what a Job's podFailurePolicy looks at.
+func testForcedIsDisrupted(t *testing.T, e evicting) {
+	t.Helper()
+	e.budget(t, "first", "app", "web")
+	before := e.now(t).Status.Conditions
+	e.pod.Force, e.pod.Grace = true, time.Second
+	other := e.pod
+	other.UID = "another"
+	if err := e.port.Evict(t.Context(), other); !errors.Is(err, cluster.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+	if p := e.now(t); p.DeletionTimestamp != nil || disrupted(p) != nil {
+		t.Errorf("another pod of that name was meant; this one has %v", text(t, p.Status.Conditions))
+	}
+	if err := e.port.Evict(t.Context(), e.pod); err != nil {
+		t.Fatal(err)
+	}
+	p := e.now(t)
+	if c := disrupted(p); p.DeletionTimestamp == nil || c == nil || c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, e.name) {
+		t.Errorf("deleted at %v, conditions %s", p.DeletionTimestamp, text(t, p.Status.Conditions))
+	}
+	if len(p.Status.Conditions) < len(before)+1 {
+		t.Errorf("other conditions were lost: %s", text(t, p.Status.Conditions))
+	}
+}
+
+func disrupted(p *corev1.Pod) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == corev1.DisruptionTarget {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }

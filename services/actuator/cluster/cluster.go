@@ -19,7 +19,7 @@ type Cluster interface {
 	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or another one
 	// has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
-	// Evict asks for a pod's eviction, or deletes it when e.Force is set. Errors:
+	// Evict asks for a pod's eviction, or deletes it when e.Force is set; either way the pod says that it was disrupted. Errors:
 	// ErrBlocked (a disruption budget says not now; words of it may follow), ErrNotFound (the pod is gone, or is another pod of
 	// that name).
 	Evict(ctx context.Context, e Eviction) error

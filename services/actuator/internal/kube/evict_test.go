@@ -18,6 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // byBudget is how the API server says that a budget forbids an eviction.
@@ -106,4 +107,51 @@ func TestAnEvictionThatIsToWaitHoldsNoSlot(t *testing.T) {
 	if !errors.Is(err, cluster.ErrBlocked) || !strings.Contains(err.Error(), "still being processed") {
 		t.Errorf("error %v, want ErrBlocked with the server's words", err)
 	}
+}
+
+func TestAPodThatIsDeletedByForceSaysThatItWasDisrupted(t *testing.T) {
+	pod := func() *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		}
+	}
+	e := cluster.Eviction{Namespace: "default", Name: "p", UID: "u", Node: "n1", Why: model.ReasonInterrupted, Force: true, Grace: time.Second}
+	t.Run("first it says so", func(t *testing.T) {
+		k, client := start(t, []runtime.Object{pod()})
+		var last corev1.Pod
+		client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			p, err := client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "p")
+			if err == nil {
+				last = *p.(*corev1.Pod) //nolint:forcetypeassert // that is what it tracks
+			}
+			return false, nil, nil
+		})
+		if err := k.Evict(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		conditions := map[corev1.PodConditionType]corev1.PodCondition{}
+		for _, c := range last.Status.Conditions {
+			conditions[c.Type] = c
+		}
+		c := conditions[corev1.DisruptionTarget]
+		if c.Status != corev1.ConditionTrue || c.Reason == "" || !strings.Contains(c.Message, "n1") || c.LastTransitionTime.IsZero() {
+			t.Errorf("conditions when it was deleted: %+v", last.Status.Conditions)
+		}
+		if conditions[corev1.PodReady].Status != corev1.ConditionTrue {
+			t.Error("other conditions were lost")
+		}
+	})
+	t.Run("it is deleted though it can't say so", func(t *testing.T) {
+		k, client := start(t, []runtime.Object{pod()})
+		client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "p", nil)
+		})
+		if err := k.Evict(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "p"); !apierrors.IsNotFound(err) {
+			t.Errorf("%v, want the pod deleted", err)
+		}
+	})
 }

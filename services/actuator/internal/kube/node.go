@@ -173,5 +173,5 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 
 // Evict implements cluster.Cluster.
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
-	return evict.Evict(ctx, k.client.Pods(e.Namespace), e)
+	return evict.Evict(ctx, k.client.Pods(e.Namespace), e, k.now())
 }
