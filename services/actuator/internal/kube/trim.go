@@ -131,7 +131,7 @@ func (t *trimmer) common(p *corev1.Pod) common {
 // trimUnbound keeps what decides where a pod may run.
 func trimUnbound(out, in *corev1.PodSpec) {
 	out.NodeSelector, out.Affinity, out.TopologySpreadConstraints = in.NodeSelector, in.Affinity, in.TopologySpreadConstraints
-	out.ResourceClaims, out.SchedulingGates, out.SchedulerName = in.ResourceClaims, in.SchedulingGates, in.SchedulerName
+	out.ResourceClaims, out.SchedulingGates, out.SchedulingGroup, out.SchedulerName = in.ResourceClaims, in.SchedulingGates, in.SchedulingGroup, in.SchedulerName
 	out.HostNetwork, out.Overhead, out.Resources = in.HostNetwork, in.Overhead, in.Resources
 	trim := func(list []corev1.Container) []corev1.Container {
 		short := make([]corev1.Container, len(list))
