@@ -76,8 +76,9 @@ type Node struct {
 	Terminating bool // a user, or the cloud, deleted the object; it waits for Kerf's finalizer
 	CreateTime  time.Time
 	Pods        []Pod
-	// VolumesAttached counts VolumeAttachments of pods that a drain removes.
-	VolumesAttached int
+	// Volumes are those that are attached and that a drain has detached, which are all but those of pods that it leaves: the names of
+	// the PersistentVolumes, sorted; of an attachment that names none its own.
+	Volumes []string
 }
 
 // Leaving says that the node is on its way out: nothing new is to go there.

@@ -108,13 +108,25 @@ func harderToPlace(a, b cluster.Pod) int {
 // stay attached for minutes. Where the kubelet is gone and has left pods behind, nothing is let go of any more.
 func volumes(in DrainInput, now time.Time) Drain {
 	dead := !in.Node.Ready && slices.ContainsFunc(in.Node.Pods, func(p cluster.Pod) bool { return stuck(p, now) })
-	if in.Node.VolumesAttached == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
+	if len(in.Node.Volumes) == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
 		return Drain{Done: true}
 	}
-	return Drain{
-		Waits: fmt.Sprintf("%d volumes of node %s are still attached", in.Node.VolumesAttached, in.Node.Name),
-		Wake:  in.Deadline,
+	return Drain{Waits: attached(in.Node), Wake: in.Deadline}
+}
+
+// namedVolumes is how many volumes a text names.
+const namedVolumes = 3
+
+// attached names a node's volumes, as many as help.
+func attached(n cluster.Node) string {
+	names, are := "volume "+n.Volumes[0], "is"
+	if len(n.Volumes) > 1 {
+		names, are = "volumes "+strings.Join(n.Volumes[:min(namedVolumes, len(n.Volumes))], ", "), "are"
 	}
+	if more := len(n.Volumes) - namedVolumes; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s of node %s %s still attached", names, n.Name, are)
 }
 
 // pod adds what is to be done about one pod and returns what it waits for, if that is worth telling.

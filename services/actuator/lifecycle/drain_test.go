@@ -103,7 +103,7 @@ func TestPlanDrain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			node := cluster.Node{Name: "n", Pods: c.pods, VolumesAttached: c.volumes, Ready: c.ready}
+			node := cluster.Node{Name: "n", Pods: c.pods, Volumes: volumesOf(c.volumes), Ready: c.ready}
 			d := PlanDrain(DrainInput{Node: node, Begun: c.begun, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
 			var evicts []string
 			for _, e := range d.Evictions {
@@ -120,6 +120,23 @@ func TestPlanDrain(t *testing.T) {
 				t.Errorf("done %v, waits %q, wake %s; want %v, %v, %s", d.Done, d.Waits, d.Wake, c.done, c.waits, c.wake)
 			}
 		})
+	}
+}
+
+func volumesOf(n int) []string {
+	return []string{"pv-a", "pv-b", "pv-c", "pv-d", "pv-e"}[:n]
+}
+
+// Who has to find out why a drain does not end begins with the volume's name.
+func TestADrainNamesTheVolumesThatItWaitsFor(t *testing.T) {
+	for n, want := range map[int]string{
+		1: "volume pv-a of node n is still attached",
+		2: "volumes pv-a, pv-b of node n are still attached",
+		5: "volumes pv-a, pv-b, pv-c and 2 more of node n are still attached",
+	} {
+		if got := PlanDrain(DrainInput{Node: cluster.Node{Name: "n", Volumes: volumesOf(n), Ready: true}}, at(0)).Waits; got != want {
+			t.Errorf("it waits because %q, want %q", got, want)
+		}
 	}
 }
 

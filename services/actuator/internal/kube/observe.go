@@ -141,7 +141,7 @@ func (k *Kube) node(name string) (*cluster.Node, error) {
 	k.read[name] = k.read[name].Read(pods)
 	node := objects.Node(n, k.read[name].Values())
 	if len(attachments) > 0 {
-		node.VolumesAttached = k.attached(pods, attachments)
+		node.Volumes = k.attached(pods, attachments)
 	}
 	return &node, nil
 }
@@ -161,25 +161,29 @@ func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// attached counts the volumes that a drain detaches: all but those of pods that it leaves where they are.
-func (k *Kube) attached(pods []*corev1.Pod, attachments []any) int {
+// attached names the volumes that a drain detaches: all but those of pods that it leaves where they are.
+func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []string {
 	staying := make(map[string]bool)
 	for _, p := range pods {
 		if v := objects.Pod(p); v.Mirror || v.ToleratesDisrupted {
 			k.addVolumes(staying, p)
 		}
 	}
-	n := 0
+	var names []string
 	for _, o := range attachments {
 		a, ok := o.(*storagev1.VolumeAttachment)
 		if !ok {
 			continue
 		}
-		if v := a.Spec.Source.PersistentVolumeName; v == nil || !staying[*v] {
-			n++
+		switch v := a.Spec.Source.PersistentVolumeName; {
+		case v == nil:
+			names = append(names, a.Name)
+		case !staying[*v]:
+			names = append(names, *v)
 		}
 	}
-	return n
+	slices.Sort(names)
+	return names
 }
 
 // addVolumes adds the names of the persistent volumes that the pod uses.
