@@ -23,6 +23,9 @@ type Cluster interface {
 	// ErrBlocked (a disruption budget says not now; words of it may follow), ErrNotFound (the pod is gone, or is another pod of
 	// that name).
 	Evict(ctx context.Context, e Eviction) error
+	// PodsOn is which pods are on a node by the API server's own word, which is never older than what Observe shows: caches of pods may
+	// be older than those of nodes. A node that is not there has none.
+	PodsOn(ctx context.Context, node model.NodeName) ([]Pod, error)
 	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
 	// its own; where the error is a NotPublished, all others are done.
 	Publish(ctx context.Context, p Publication) error

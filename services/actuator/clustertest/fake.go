@@ -273,6 +273,18 @@ func (f *Fake) Evict(_ context.Context, e cluster.Eviction) error {
 	return nil
 }
 
+// PodsOn implements cluster.Cluster.
+func (f *Fake) PodsOn(_ context.Context, node model.NodeName) ([]cluster.Pod, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.settle()
+	n := f.node(string(node))
+	if n == nil {
+		return nil, nil
+	}
+	return slices.Clone(n.Pods), nil
+}
+
 func (f *Fake) pod(namespace, name string) *cluster.Pod {
 	for i := range f.state.Nodes {
 		for j := range f.state.Nodes[i].Pods {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // stuckAfter is how long past its own deadline a deleted pod is waited for, because its kubelet is gone and nothing will end it; and
@@ -29,6 +30,9 @@ type DrainInput struct {
 	// Held and Blocked are those of Event.
 	Held    map[string]bool
 	Blocked map[string]string
+	// Unasked and Trouble are those of Event.
+	Unasked bool
+	Trouble string
 }
 
 // Drain is the next step of a drain.
@@ -37,6 +41,8 @@ type Drain struct {
 	// few nodes, because others take the room there as gladly as any, and of each kind the largest first, because a large one finds
 	// none where small ones have taken some everywhere.
 	Evictions []cluster.Eviction
+	// Ask says that the API server itself is to be asked for the node's pods: none is seen that leaves.
+	Ask bool
 	// Done says that nothing holds the instance any more.
 	Done bool
 	// Waits says what the drain waits for, when that is not just pods that are on their way; "" otherwise.
@@ -48,7 +54,8 @@ type Drain struct {
 // PlanDrain decides which pods leave next. Pods go in tiers, each only when the one before is gone: plain pods,
 // DaemonSet pods, critical pods, critical DaemonSet pods. A pod that must not be disrupted waits for its own protection
 // to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period. What is left
-// a while after the deadline goes with the instance.
+// a while after the deadline goes with the instance. Where no pod is seen the API server is asked: the watch of pods may be behind that of
+// nodes, whose taint is seen already, and pods that came just before would end with the instance.
 func PlanDrain(in DrainInput, now time.Time) Drain {
 	var d Drain
 	first := lastTier + 1
@@ -60,7 +67,11 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		left = append(left, p)
 		first = min(first, tier(p))
 	}
-	if len(left) == 0 {
+	switch {
+	case len(left) > 0:
+	case in.Unasked && (in.Deadline.IsZero() || now.Before(in.Deadline)):
+		return Drain{Ask: true, Waits: in.Trouble, Wake: in.Deadline}
+	default:
 		return volumes(in, now)
 	}
 	if !in.Deadline.IsZero() {
@@ -187,6 +198,16 @@ func leaves(p cluster.Pod, now time.Time) bool {
 // stuck says that the pod was to be gone long ago.
 func stuck(p cluster.Pod, now time.Time) bool {
 	return !p.Finished && !p.DeletionTime.IsZero() && !now.Before(p.DeletionTime.Add(stuckAfter))
+}
+
+// Unseen says why a node of which no pod is seen is not empty: the API server has one there that leaves. "" where it has none.
+func Unseen(node model.NodeName, pods []cluster.Pod, now time.Time) string {
+	for _, p := range pods {
+		if leaves(p, now) {
+			return fmt.Sprintf("pod %s/%s has come to node %s, which the watch of pods has not brought yet", p.Namespace, p.Name, node)
+		}
+	}
+	return ""
 }
 
 // LeavingPods returns the pods, as "namespace/name" and sorted, that a drain of the node moves elsewhere: those that leave

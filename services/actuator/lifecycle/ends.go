@@ -99,7 +99,7 @@ func halfway(c model.Claim) time.Time {
 
 // drainNext evicts the next pods, and ends the instance once none is left.
 func drainNext(c model.Claim, e Event, now time.Time) Result {
-	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
+	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked, Unasked: e.Unasked, Trouble: e.Trouble}, now)
 	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays
 		c.Failure = model.Reason{}
 	}
@@ -110,6 +110,9 @@ func drainNext(c model.Claim, e Event, now time.Time) Result {
 		c.Failure = about(c, model.CodeDrainBlocked, "%s", d.Waits)
 	}
 	r := Result{Claim: c, Wake: d.Wake}
+	if d.Ask {
+		r.Effects = append(r.Effects, Effect{Kind: EffectAskPods})
+	}
 	for _, ev := range d.Evictions {
 		r.Effects = append(r.Effects, Effect{Kind: EffectEvict, Eviction: ev})
 	}

@@ -126,6 +126,10 @@ type Event struct {
 	// refused, with the words.
 	Held    map[string]bool
 	Blocked map[string]string
+	// Unasked says that the API server itself was not asked yet for the pods of a node that is drained, or had others than are seen;
+	// Trouble is what came of asking so far.
+	Unasked bool
+	Trouble string
 	// Kept says that the node may stay closed to others, though it is in use otherwise, until pods that are on their way to it are
 	// there; Firm that no new pods are to go to a node that is to be removed later, not even those that find no other.
 	Kept, Firm bool
@@ -164,13 +168,15 @@ const (
 	EffectRemoveNode
 	// EffectEvict: carry out Eviction.
 	EffectEvict
+	// EffectAskPods: ask the API server which pods are on the node.
+	EffectAskPods
 )
 
 // String returns the effect's name as the table prints it.
 func (k EffectKind) String() string {
 	names := [...]string{
 		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode",
-		"DiscourageNode", "ShutNode", "EncourageNode", "RemoveNode", "Evict",
+		"DiscourageNode", "ShutNode", "EncourageNode", "RemoveNode", "Evict", "AskPods",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"

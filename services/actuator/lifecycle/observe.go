@@ -42,6 +42,9 @@ type Seen struct {
 	DrainRebalanced bool
 	// Blocked are pods whose last eviction was refused, with the words.
 	Blocked map[string]string
+	// Unasked and Trouble are those of Event.
+	Unasked bool
+	Trouble string
 	// Kept and Firm are those of Event, and Later says which pods of the node go where others are not let in; nil for none.
 	Kept, Firm bool
 	Later      func(model.PodID) bool
@@ -101,7 +104,7 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 	}
 	switch {
 	case s.Node != nil:
-		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked, Kept: s.Kept, Firm: s.Firm}
+		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked, Kept: s.Kept, Firm: s.Firm, Unasked: s.Unasked, Trouble: s.Trouble}
 		var release time.Time
 		e.Held, release = heldBack(c, s, now)
 		wake = earlier(wake, release)

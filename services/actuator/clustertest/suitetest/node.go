@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,6 +198,22 @@ func (w World) ends(t *testing.T) {
 		p := podOf(s, w.Name, "web")
 		return p == nil || !p.DeletionTime.IsZero()
 	})
+}
+
+func testPodsOn(t *testing.T, w World) {
+	p := w.running(t)
+	other := strings.ReplaceAll(nodeManifest, "NAME", "NAME-other")
+	w.apply(t, other)
+	w.until(t, "the other node", func(s cluster.State) bool { return nodeOf(s, w.Name+"-other") != nil })
+	for node, want := range map[string][]cluster.Pod{w.Name: {p}, w.Name + "-other": nil, w.Name + "-none": nil} {
+		got, err := w.Cluster.PodsOn(t.Context(), model.NodeName(node))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", node, d)
+		}
+	}
 }
 
 func testEvict(t *testing.T, w World) {

@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 		"deleting a node that the finalizer holds only marks it":          testDeleteNode,
 		"only the node that was meant is changed and deleted":             testOtherNode,
 		"the claim's object becomes the node's owner":                     testOwner,
+		"the server itself says which pods are on a node":                 testPodsOn,
 		"an evicted pod ends":                                             testEvict,
 		"a budget blocks an eviction but not a forced one":                testBudget,
 		"only the pod that was meant is evicted":                          testOtherPod,

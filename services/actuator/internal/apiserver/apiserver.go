@@ -35,8 +35,9 @@ type Rights interface {
 	ServerVersion(ctx context.Context) (*version.Info, error)
 }
 
-// PodClient writes pods of one namespace.
+// PodClient lists and writes pods of one namespace; of all where it has no name.
 type PodClient interface {
+	List(context.Context, metav1.ListOptions) (*corev1.PodList, error)
 	Patch(context.Context, string, PodPatch) error
 	Delete(context.Context, string, metav1.DeleteOptions) error
 	Bind(context.Context, *corev1.Binding, metav1.CreateOptions) error
@@ -133,6 +134,12 @@ func (r resource) remove(ctx context.Context, name string, options metav1.Delete
 }
 
 type pods struct{ resource }
+
+// List implements PodClient.
+func (p pods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+	out := &corev1.PodList{}
+	return out, p.to(p.Get()).VersionedParams(&o, p.codec).Do(ctx).Into(out)
+}
 
 // Patch implements PodClient. What the pod is afterwards is not read: caches show it.
 func (p pods) Patch(ctx context.Context, name string, c PodPatch) error {

@@ -171,6 +171,20 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	return nil
 }
 
+// PodsOn implements cluster.Cluster. Without a resource version the answer is the newest there is; API servers since 1.31 have it in
+// their cache.
+func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, error) {
+	list, err := k.client.Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + string(node)})
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
+	}
+	var pods []cluster.Pod
+	for i := range list.Items {
+		pods = append(pods, objects.Pod(&list.Items[i]))
+	}
+	return pods, nil
+}
+
 // Evict implements cluster.Cluster.
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
 	return evict.Evict(ctx, k.client.Pods(e.Namespace), e, k.now())

@@ -132,6 +132,8 @@ func (s *claims) forget() {
 	gone := func(id model.ClaimID) bool { c := s.registry.Claims[id]; return c == nil || c.State.Ended() }
 	maps.DeleteFunc(s.changed, func(id model.ClaimID, _ bool) bool { return gone(id) })
 	maps.DeleteFunc(s.wakes, func(id model.ClaimID, _ time.Time) bool { return gone(id) })
+	maps.DeleteFunc(s.empty, func(id model.ClaimID, _ string) bool { return gone(id) })
+	maps.DeleteFunc(s.trouble, func(id model.ClaimID, _ string) bool { return gone(id) })
 }
 
 // passOver tells what would have come of the claims that the pass has not looked at, and when they will be. Where something

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
@@ -47,6 +48,9 @@ type claims struct {
 	waited func(*model.Claim) time.Duration
 	// refused are pods ("namespace/name") whose last eviction was refused, with the words.
 	refused map[string]string
+	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves, and trouble is what else
+	// came of asking it; both by the claim.
+	empty, trouble map[model.ClaimID]string
 
 	attention
 
@@ -64,6 +68,7 @@ func newClaims(t *term) *claims {
 		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, drainRebalanced: t.cfg.DrainRebalanced, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
 		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
+		empty: map[model.ClaimID]string{}, trouble: map[model.ClaimID]string{},
 	}
 }
 
@@ -135,6 +140,8 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	}
 	if c.State == model.ClaimDraining {
 		seen.Later = s.nominations.Later(c)
+		uid, asked := s.empty[c.ID]
+		seen.Unasked, seen.Trouble = !asked || seen.Node != nil && seen.Node.UID != uid, s.trouble[c.ID]
 	}
 	if class := s.classes.Get(c.NodeClass); class != nil && c.ReservationID != "" {
 		seen.ReservationDrains, seen.ReservationEnds = class.Ends(c.ReservationID)
@@ -300,6 +307,20 @@ func shown(instances *observed.Instances, c *model.Claim, class *market.Class) *
 		out.Reservation = i.ReservationID
 	}
 	return out
+}
+
+// answered notes what the API server has said of a node of which no pod is seen.
+func (s *claims) answered(id model.ClaimID, n *cluster.Node, pods []cluster.Pod, err error) {
+	why := lifecycle.Unseen(n.Name, pods, s.agenda.Now())
+	if err != nil {
+		why = fmt.Sprintf("the API server does not say which pods are on node %s: %v", n.Name, err)
+	}
+	if delete(s.trouble, id); why != "" {
+		s.trouble[id] = why
+	} else {
+		s.empty[id] = n.UID
+	}
+	s.look(id)
 }
 
 // forgetRefusals forgets refusals of pods that are no more.

@@ -54,6 +54,8 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 	case lifecycle.EffectEvict:
 		e.effect.Eviction.Node, e.effect.Eviction.Why = c.Node, c.DisruptionReason
 		x.evict(ctx, e.effect.Eviction)
+	case lifecycle.EffectAskPods:
+		x.askPods(ctx, c)
 	case lifecycle.EffectUnspecified:
 	default:
 		n := x.cluster.Node(&c)
@@ -131,6 +133,28 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 					x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)
 				}
 			}
+		},
+	})
+}
+
+// askPods asks the API server for the pods of a node of which none is seen.
+func (x *effects) askPods(ctx context.Context, c model.Claim) {
+	n := x.cluster.Node(&c)
+	if n == nil {
+		return // the next pass asks again
+	}
+	key := "pods/" + string(c.ID)
+	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "list the pods of a node", slog.Any("node", n.Name), slog.Any("claim", c.ID))
+	var pods []cluster.Pod
+	x.jobs.Do(ctx, jobs.Job{
+		Key: key, Kind: jobs.Kube, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
+		Run: func(ctx context.Context) (err error) {
+			pods, err = x.cfg.Kube.PodsOn(ctx, n.Name)
+			return err
+		},
+		Done: func(err error) {
+			x.claims.answered(c.ID, n, pods, err)
+			failed(err)
 		},
 	})
 }

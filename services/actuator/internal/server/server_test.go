@@ -35,12 +35,14 @@ const patience = 20 * time.Second
 // still is a cluster in which nothing happens.
 type still struct{ state cluster.State }
 
-func (s still) Observe() (cluster.State, error)                      { return s.state, nil }
-func (s still) Claim(model.ClaimID) (model.Claim, bool, error)       { return model.Claim{}, false, nil }
-func (s still) Changed() <-chan struct{}                             { return nil }
-func (s still) UpdateNode(context.Context, cluster.NodeChange) error { return nil }
-func (s still) Evict(context.Context, cluster.Eviction) error        { return nil }
-func (s still) Publish(context.Context, cluster.Publication) error   { return nil }
+func (s still) Observe() (cluster.State, error)                             { return s.state, nil }
+func (s still) Claim(model.ClaimID) (model.Claim, bool, error)              { return model.Claim{}, false, nil }
+func (s still) Changed() <-chan struct{}                                    { return nil }
+func (s still) UpdateNode(context.Context, cluster.NodeChange) error        { return nil }
+func (still) PodsOn(context.Context, model.NodeName) ([]cluster.Pod, error) { return nil, nil }
+
+func (s still) Evict(context.Context, cluster.Eviction) error      { return nil }
+func (s still) Publish(context.Context, cluster.Publication) error { return nil }
 
 // client serves an actuator over an in-memory connection.
 func client(t *testing.T, m *storetest.Memory) actuatorpb.ActuatorServiceClient {
