@@ -264,7 +264,7 @@ func (f *Fake) Evict(_ context.Context, e cluster.Eviction) error {
 	switch {
 	case e.Force:
 		grace = e.Grace
-	case f.blocked(p):
+	case blocked(f, p):
 		return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, cluster.ErrBlocked)
 	}
 	f.end(p, grace)
@@ -297,7 +297,7 @@ func (f *Fake) pod(namespace, name string) *cluster.Pod {
 }
 
 // blocked says whether a budget needs the pod. Pods that have ended need no budget's leave.
-func (f *Fake) blocked(p *cluster.Pod) bool {
+func blocked(f *Fake, p *cluster.Pod) bool {
 	if p.Finished {
 		return false
 	}

@@ -69,6 +69,9 @@ func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 		until = late
 	}
 	if until.IsZero() || now.Before(until) {
+		if e.Trouble != "" {
+			c.Failure = about(c, model.CodeDrainBlocked, "%s", e.Trouble)
+		}
 		r := does(c, EffectTaintNode)
 		r.Wake = until
 		return r

@@ -127,7 +127,7 @@ type Event struct {
 	Held    map[string]bool
 	Blocked map[string]string
 	// Unasked says that the API server itself was not asked yet for the pods of a node that is drained, or had others than are seen;
-	// Trouble is what came of asking so far.
+	// Trouble is what came of asking so far, or of shutting the node.
 	Unasked bool
 	Trouble string
 	// Kept says that the node may stay closed to others, though it is in use otherwise, until pods that are on their way to it are

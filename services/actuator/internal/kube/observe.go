@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -166,7 +167,7 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []string {
 	staying := make(map[string]bool)
 	for _, p := range pods {
 		if v := objects.Pod(p); v.Mirror || v.ToleratesDisrupted {
-			k.addVolumes(staying, p)
+			addVolumes(staying, p, k.volumeClaims)
 		}
 	}
 	var names []string
@@ -187,7 +188,7 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []string {
 }
 
 // addVolumes adds the names of the persistent volumes that the pod uses.
-func (k *Kube) addVolumes(volumes map[string]bool, p *corev1.Pod) {
+func addVolumes(volumes map[string]bool, p *corev1.Pod, claims corelisters.PersistentVolumeClaimLister) {
 	for _, v := range p.Spec.Volumes {
 		var name string
 		switch {
@@ -199,7 +200,7 @@ func (k *Kube) addVolumes(volumes map[string]bool, p *corev1.Pod) {
 			continue
 		}
 		// A claim that the cache does not know is bound to nothing that we could count.
-		if pvc, err := k.volumeClaims.PersistentVolumeClaims(p.Namespace).Get(name); err == nil {
+		if pvc, err := claims.PersistentVolumeClaims(p.Namespace).Get(name); err == nil {
 			volumes[pvc.Spec.VolumeName] = true
 		}
 	}

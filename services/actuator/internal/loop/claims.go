@@ -48,8 +48,8 @@ type claims struct {
 	waited func(*model.Claim) time.Duration
 	// refused are pods ("namespace/name") whose last eviction was refused, with the words.
 	refused map[string]string
-	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves, and trouble is what else
-	// came of asking it; both by the claim.
+	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves. trouble is what else came
+	// of asking it, or why a node that is drained can't be shut. Both are by the claim.
 	empty, trouble map[model.ClaimID]string
 
 	attention
@@ -315,10 +315,24 @@ func (s *claims) answered(id model.ClaimID, n *cluster.Node, pods []cluster.Pod,
 	if err != nil {
 		why = fmt.Sprintf("the API server does not say which pods are on node %s: %v", n.Name, err)
 	}
+	if why == "" {
+		s.empty[id] = n.UID
+	}
+	s.troubled(id, why)
+}
+
+// shut notes what came of shutting a node that is drained.
+func (s *claims) shut(id model.ClaimID, n model.NodeName, err error) {
+	why := ""
+	if err != nil {
+		why = fmt.Sprintf("node %s can't be shut to new pods: %v", n, err)
+	}
+	s.troubled(id, why)
+}
+
+func (s *claims) troubled(id model.ClaimID, why string) {
 	if delete(s.trouble, id); why != "" {
 		s.trouble[id] = why
-	} else {
-		s.empty[id] = n.UID
 	}
 	s.look(id)
 }

@@ -234,10 +234,16 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 	}
 	// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
 	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
+	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID))
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: slot,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
-		Run:  run,
-		Done: x.jobs.LogFailure(ctx, x.cfg.Log, key, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
+		Run: run,
+		Done: func(err error) {
+			failed(err)
+			if kind == lifecycle.EffectTaintNode && c.State == model.ClaimDraining {
+				x.claims.shut(c.ID, change.Node, err)
+			}
+		},
 	})
 }

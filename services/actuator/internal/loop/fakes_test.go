@@ -594,10 +594,6 @@ func (p process) Evict(ctx context.Context, e cluster.Eviction) error {
 	return p.crash.call(ctx, func() error { return p.rig.kube.Evict(ctx, e) })
 }
 
-func (p process) PodsOn(ctx context.Context, n model.NodeName) ([]cluster.Pod, error) {
-	return p.rig.kube.PodsOn(ctx, n)
-}
-
 func (p process) Publish(ctx context.Context, x cluster.Publication) error {
 	return p.crash.call(ctx, func() error { return p.rig.kube.Publish(ctx, x) })
 }

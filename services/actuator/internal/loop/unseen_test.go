@@ -43,6 +43,10 @@ func (b *behind) PodsOn(ctx context.Context, n model.NodeName) ([]cluster.Pod, e
 	return b.Cluster.PodsOn(ctx, n)
 }
 
+func (p process) PodsOn(ctx context.Context, n model.NodeName) ([]cluster.Pod, error) {
+	return p.rig.kube.PodsOn(ctx, n)
+}
+
 // TestPodsThatCachesDoNotShowYetAreDrained lets a pod come to a node just before it is shut. Each kind has a watch of its own, and when
 // an API server is exchanged one may be well a minute before another.
 func TestPodsThatCachesDoNotShowYetAreDrained(t *testing.T) {
