@@ -3,8 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"iter"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,21 +10,22 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kerf-dev/kerf/services/core/labels"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/awssim/kwok"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
-// kind is one kind of things that happen. It says what it has done; "" is nothing, as where there is no node yet to do it to.
+// doing does something and says what; "" is nothing, as where there is no node yet to do it to.
+type doing func(context.Context, *player, *rand.Rand) (told string, err error)
+
+// kind is one kind of things that happen.
 type kind struct {
 	name   string
 	weight int
-	do     func(context.Context, *player, *rand.Rand) (told string, err error)
+	do     doing
 }
 
 // kinds are all that may happen.
@@ -36,173 +35,166 @@ func kinds() []kind {
 		{"deployment", 14, create("Deployment")},
 		{"statefulset", 6, create("StatefulSet")},
 		{"job", 4, create("Job")},
-		{"scale", 20, scale},
-		{"rollout", 6, rollout},
-		{"delete workload", 8, deleteWorkload},
-		{"change pool", 4, changePool},
-		{"change class", 3, changeClass},
-		{"delete node", 4, deleteNode},
-		{"delete nodeclaim", 4, deleteClaim},
-		{"cordon", 3, cordon},
-		{"delete pool", 2, deletePool},
+		{"buffer", 6, buffer},
+		{"scale", 20, change(scalable, "", `{"spec":{"replicas":%d}}`, 0, 1, 2, 4, 6, 9, 12)},
+		{"rollout", 6, change(scalable, "", `{"spec":{"template":{"metadata":{"annotations":{"at":"%d"}}}}}`, 1, 2, 3)},
+		{"delete workload", 6, remove(workloads)},
+		{"delete pod", 3, remove(pods)},
+		{"blocking budget", 5, block},
+		{"change pool", 4, change(nodePools, "", `{"spec":{"template":{"metadata":{"labels":{"revision":"r%d"}}}}}`, 1, 2, 3)},
+		{"replicas", 6, change(staticPools, "", `{"spec":{"replicas":%d}}`, 0, 1, 2, 3, 4)},
+		{"change class", 3, change(classes, "", `{"spec":{"userData":"echo %d"}}`, 1, 2, 3)},
+		{"unreserve", 1, change(classes, "", `{"spec":{"capacityReservationSelectorTerms":%s}}`, "null", `[{"id":"`+reservation+`"}]`)},
+		{"cordon", 3, change(nodes, `{"spec":{"unschedulable":null}}`, `{"spec":{"unschedulable":true}}`)},
+		{"protect node", 3, change(nodes, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}`)},
+		{"delete node", 4, remove(nodes)},
+		{"delete nodeclaim", 4, remove(nodeClaims)},
+		{"delete pool", 2, remove(closedPools)},
 		// AWS
 		{"images", 3, publish},
 		{"interrupt", 6, onInstance("interrupt", awssim.Spot)},
 		{"rebalance", 3, onInstance("rebalance", awssim.Spot)},
 		{"terminate", 4, onInstance("terminate", "")},
 		{"shortage", 6, shortage},
-		{"aws fails", 10, fail},
+		{"zonal shift", 4, shift},
+		{"throttled", 4, throttle},
+		{"aws fails", 8, fail},
 		{"price", 3, price},
 		// machines
-		{"no kubelet", 5, noKubelet},
+		{"no kubelet", 4, noKubelet},
 		{"kubelet", 4, unhealthy},
-		{"kill", 9, kill},
-		{"stop", 9, stop},
+		{"kill", 8, kill},
+		{"kill in the middle", 8, killAt},
+		{"stop", 8, stop},
 	}
 }
 
-func kindOf(name string) kind {
-	all := kinds()
-	return all[slices.IndexFunc(all, func(k kind) bool { return k.name == name })]
+// ref is an object that may be changed, and where things run on it, what node.
+type ref struct{ kind, name, node string }
+
+func workloads(p *player) []ref { return p.workloads }
+
+func scalable(p *player) []ref {
+	return slices.DeleteFunc(slices.Clone(p.workloads), func(w ref) bool { return w.kind == "Job" })
 }
 
-func anyKind(r *rand.Rand) kind {
-	var bag []kind
-	for _, k := range kinds() {
-		bag = append(bag, slices.Repeat([]kind{k}, k.weight)...)
+func nodePools(p *player) (out []ref) {
+	for _, q := range p.script.pools {
+		out = append(out, ref{kind: "NodePool", name: q.name})
 	}
-	return pick(r, bag...)
+	return out
 }
 
-func keys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
+func closedPools(p *player) []ref { return nodePools(p)[1:] }
 
-func create(kind string) func(context.Context, *player, *rand.Rand) (string, error) {
+func staticPools(p *player) []ref {
+	return slices.DeleteFunc(nodePools(p), func(q ref) bool { return !p.pool(q.name).static() })
+}
+
+func classes(*player) []ref {
+	return []ref{{kind: "EC2NodeClass", name: "a"}, {kind: "EC2NodeClass", name: "b"}}
+}
+
+func nodes(p *player) (out []ref) {
+	for _, n := range p.world().Nodes {
+		out = append(out, ref{"Node", n.Name, n.Name})
+	}
+	return out
+}
+
+func nodeClaims(p *player) (out []ref) {
+	for _, c := range p.world().Live() {
+		out = append(out, ref{"NodeClaim", c.GetId(), c.GetNode()})
+	}
+	return out
+}
+
+func pods(p *player) (out []ref) {
+	for _, pod := range p.world().Pods {
+		out = append(out, ref{kind: "Pod", name: pod.Name})
+	}
+	return out
+}
+
+func create(kind string) doing {
 	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 		p.made++
-		w := workload{kind: kind, name: fmt.Sprintf("w%d", p.made), replicas: 1 + r.IntN(8)}
-		tainted := false
+		w, in := ref{kind: kind, name: fmt.Sprintf("w%d", p.made)}, pool{}
 		if r.IntN(2) == 0 {
-			in := pick(r, p.script.Pools...)
-			w.pool, w.bounded, tainted = in.name, in.bounded(), in.tainted
+			in = pick(r, p.script.pools...)
 		}
-		text, told := w.manifest(r, tainted)
-		if err := p.Cluster.Apply(ctx, []byte(text)); err != nil {
-			return "", err
-		}
-		p.workloads = append(p.workloads, w)
-		return told, nil
+		text, told := workload(r, kind, w.name, in)
+		p.workloads = append(p.workloads, w) // even where no one answers, who may have heard it
+		return told, p.Cluster.Apply(ctx, []byte(text))
 	}
 }
 
-// scalable are the workloads that go on, and their API.
-func (p *player) one(r *rand.Rand) (w workload, ok bool) {
-	some := slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return w.kind == "Job" })
+// buffer asks for capacity for more pods of a workload, and stays until all is deleted.
+func buffer(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	some := scalable(p)
 	if len(some) == 0 {
-		return w, false
-	}
-	return pick(r, some...), true
-}
-
-func (p *player) patch(ctx context.Context, w workload, patch string) error {
-	resource := p.Dynamic.Resource(w.resource()).Namespace(metav1.NamespaceDefault)
-	_, err := resource.Patch(ctx, w.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
-}
-
-func scale(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	w, ok := p.one(r)
-	if !ok {
 		return "", nil
 	}
-	n := pick(r, 0, 1, 2, 4, 6, 9, 12)
-	return fmt.Sprintf("%s is scaled to %d", w.name, n), p.patch(ctx, w, fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+	of, size := pick(r, some...), pick(r, "replicas: 1", "replicas: 3", "percentage: 50")
+	return fmt.Sprintf("a CapacityBuffer for %s of %s", size, of.name), p.Cluster.Apply(ctx, fmt.Appendf(nil, `apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: %s}
+spec: {scalableRef: {apiGroup: apps, kind: %s, name: %s}, %s}
+`, of.name, of.kind, of.name, size))
 }
 
-func rollout(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	w, ok := p.one(r)
-	if !ok {
-		return "", nil
-	}
-	return w.name + " is rolled out", p.patch(ctx, w, fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"at":"%d"}}}}}`, r.Uint32()))
-}
-
-func deleteWorkload(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	if len(p.workloads) == 0 {
-		return "", nil
-	}
-	i := r.IntN(len(p.workloads))
-	w := p.workloads[i]
-	p.workloads = slices.Delete(p.workloads, i, i+1)
-	return w.name + " is deleted", p.drop(ctx, w)
-}
-
-func changePool(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	name := pick(r, p.script.Pools...).name
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"revision":"r%d"}}}}}`, r.IntN(1000))
-	return "the template of pool " + name + " is changed", ignoreGone(p.patchPool(ctx, name, patch))
-}
-
-func changeClass(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	name := pick(r, "a", "b")
-	patch := fmt.Sprintf(`{"spec":{"userData":"echo %d"}}`, r.IntN(1000))
-	_, err := p.Dynamic.Resource(classes()).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return "the user data of class " + name + " are changed", err
-}
-
-// deletePool takes a pool away until the story is at its end. Its nodes go with it.
-func deletePool(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	q := pick(r, p.script.Pools[1:]...)
-	for _, c := range p.world().Live() {
-		if c.GetNodePool() == q.name {
-			p.touch(c.GetNode(), "pool deleted by hand")
-		}
-	}
-	p.later(func(ctx context.Context) error { return p.Cluster.Apply(ctx, []byte(q.manifest())) })
-	return "pool " + q.name + " is deleted by hand", ignoreGone(p.Dynamic.Resource(pools()).Delete(ctx, q.name, metav1.DeleteOptions{}))
-}
-
-// node is any node that is not on its way out, and is marked: what becomes of it is no more Kerf's choice.
-func (p *player) node(r *rand.Rand, why string) (n corev1.Node, ok bool) {
-	some := slices.DeleteFunc(slices.Clone(p.world().Nodes), func(n corev1.Node) bool { return n.DeletionTimestamp != nil })
+// block makes a budget that never allows an eviction. Pods that have two of them can't be evicted either.
+func block(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	some := scalable(p)
 	if len(some) == 0 {
-		return n, false
-	}
-	n = pick(r, some...)
-	p.touch(n.Name, why)
-	return n, true
-}
-
-func deleteNode(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	n, ok := p.node(r, "node deleted by hand")
-	if !ok {
 		return "", nil
 	}
-	return "node " + n.Name + " is deleted by hand", ignoreGone(p.Kubernetes.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{}))
+	of := pick(r, some...).name
+	p.later(func(ctx context.Context) error { return p.delete(ctx, "PodDisruptionBudget", "none-of-"+of) })
+	return "a budget lets no pod of " + of + " go", p.Cluster.Apply(ctx, []byte(budgetManifest("none-of-"+of, of, 0)))
 }
 
-func deleteClaim(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	claims := p.world().Live()
-	if len(claims) == 0 {
-		return "", nil
+// change patches one of some objects, with one of the values, until the end of the story where something undoes it.
+func change(of func(*player) []ref, undo, patch string, values ...any) doing {
+	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+		some := of(p)
+		if len(some) == 0 {
+			return "", nil
+		}
+		o, text := pick(r, some...), patch
+		if len(values) > 0 {
+			text = fmt.Sprintf(patch, pick(r, values...))
+		}
+		if undo != "" {
+			p.later(func(ctx context.Context) error { return p.patch(ctx, o, undo) })
+		}
+		return fmt.Sprintf("%s %s: %s", o.kind, o.name, text), p.patch(ctx, o, text)
 	}
-	c := pick(r, claims...)
-	p.touch(c.GetNode(), "claim deleted by hand")
-	p.touch(c.GetId(), "claim deleted by hand")
-	return "claim " + c.GetId() + " is deleted by hand", ignoreGone(p.Dynamic.Resource(nodeClaims()).Delete(ctx, c.GetId(), metav1.DeleteOptions{}))
 }
 
-func cordon(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	n, ok := p.node(r, "")
-	if !ok {
-		return "", nil
+// remove deletes one of some objects. A pool comes back at the end of the story.
+func remove(of func(*player) []ref) doing {
+	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+		some := of(p)
+		if len(some) == 0 {
+			return "", nil
+		}
+		o := pick(r, some...)
+		p.touch(o.node)
+		if o.kind == "NodePool" {
+			for _, c := range p.world().Live() {
+				if c.GetNodePool() == o.name {
+					p.touch(c.GetNode())
+				}
+			}
+			p.later(func(ctx context.Context) error { return p.Cluster.Apply(ctx, []byte(p.pool(o.name).manifest())) })
+		}
+		err := p.delete(ctx, o.kind, o.name)
+		if err == nil {
+			p.workloads = slices.DeleteFunc(p.workloads, func(w ref) bool { return w == o })
+		}
+		return fmt.Sprintf("%s %s is deleted", o.kind, o.name), err
 	}
-	set := func(ctx context.Context, value bool) error {
-		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, value)
-		_, err := p.Kubernetes.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		return ignoreGone(err)
-	}
-	p.later(func(ctx context.Context) error { return set(ctx, false) })
-	return "node " + n.Name + " is cordoned", set(ctx, true)
 }
 
 func publish(ctx context.Context, p *player, _ *rand.Rand) (string, error) {
@@ -211,7 +203,7 @@ func publish(ctx context.Context, p *player, _ *rand.Rand) (string, error) {
 }
 
 // onInstance is what AWS does to an instance of the capacity type, "" for any.
-func onInstance(call, capacity string) func(context.Context, *player, *rand.Rand) (string, error) {
+func onInstance(call, capacity string) doing {
 	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 		some := slices.DeleteFunc(p.world().Instances(), func(i awssim.InstanceState) bool {
 			return i.State != "running" || i.Interrupted || capacity != "" && i.CapacityType != capacity
@@ -220,9 +212,8 @@ func onInstance(call, capacity string) func(context.Context, *player, *rand.Rand
 			return "", nil
 		}
 		i := pick(r, some...)
-		p.touch(i.NodeName, call)
-		p.touch(i.Tags[labels.Claim], call)
-		err := p.Sim.Post(ctx, call, map[string]string{"instanceId": i.ID})
+		p.touch(i.NodeName)
+		err := p.Sim.Post(ctx, call, object{"instanceId": i.ID})
 		if err != nil && strings.Contains(err.Error(), "already") {
 			return "", nil // Kerf was faster than the last look
 		}
@@ -230,81 +221,130 @@ func onInstance(call, capacity string) func(context.Context, *player, *rand.Rand
 	}
 }
 
-func shortage(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	where := awssim.Pool{InstanceType: pick(r, slices.Sorted(keys(cores()))...), CapacityType: pick(r, "", awssim.Spot)}
-	set := func(ctx context.Context, n int) error {
-		return p.Sim.Post(ctx, "stock", map[string]any{"instanceType": where.InstanceType, "capacityType": where.CapacityType, "count": n})
+type object = map[string]any
+
+// aws has AWS do something, until the end of the story where something undoes it.
+func (p *player) aws(ctx context.Context, call string, in, undo object) (string, error) {
+	if undo != nil {
+		p.later(func(ctx context.Context) error { return p.Sim.Post(ctx, call, undo) })
 	}
-	p.later(func(ctx context.Context) error { return set(ctx, -1) })
-	return fmt.Sprintf("AWS has no more %s %s", where.InstanceType, where.CapacityType), set(ctx, 0)
+	return fmt.Sprintf("AWS: %s %v", call, in), p.Sim.Post(ctx, call, in)
+}
+
+func shortage(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	of, capacity := anyType(r), pick(r, "", awssim.Spot)
+	if r.IntN(3) == 0 {
+		code := pick(r, "InsufficientInstanceCapacity", "UnfulfillableCapacity", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded")
+		in := object{"instanceType": of, "capacityType": capacity, "code": code}
+		return p.aws(ctx, "pool-fail", in, object{"instanceType": of, "capacityType": capacity, "code": ""})
+	}
+	in := object{"instanceType": of, "capacityType": capacity, "count": r.IntN(3)}
+	return p.aws(ctx, "stock", in, object{"instanceType": of, "capacityType": capacity, "count": -1})
+}
+
+// shift moves the cluster away from a zone. AWS allows one at a time.
+func shift(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	if p.shifted {
+		return "", nil
+	}
+	p.shifted = true
+	zone := "us-east-1" + pick(r, "a", "b", "c")
+	return p.aws(ctx, "shift", object{"zone": zone, "seconds": pick(r, 0, 20, 600)}, object{"zone": zone, "back": true})
+}
+
+func throttle(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	action := "ec2:" + pick(r, "CreateFleet", "TerminateInstances", "DescribeInstances", "CreateLaunchTemplate", "CreateTags")
+	return p.aws(ctx, "limit", object{"action": action, "burst": 1, "perSecond": 0.5}, object{"action": action, "burst": 1000, "perSecond": 1000})
 }
 
 func price(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	in := map[string]any{
-		"instanceType": pick(r, slices.Sorted(keys(cores()))...), "zone": pick(r, "us-east-1a", "us-east-1b", "us-east-1c"),
-		"microUSD": 5_000 + r.IntN(200_000),
-	}
-	return fmt.Sprintf("AWS: the spot price is %v", in), p.Sim.Post(ctx, "price", in)
+	in := object{"instanceType": anyType(r), "zone": "us-east-1" + pick(r, "a", "b", "c"), "microUSD": 5_000 + r.IntN(200_000)}
+	return p.aws(ctx, "price", in, nil)
 }
 
 func noKubelet(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	set := func(ctx context.Context, held bool) error {
-		return p.Sim.Post(ctx, "kubelets", map[string]bool{"held": held})
-	}
-	p.later(func(ctx context.Context) error { return set(ctx, false) })
-	held := r.IntN(3) > 0
-	return fmt.Sprintf("machines that boot join: %t", !held), set(ctx, held)
+	return p.aws(ctx, "kubelets", object{"held": r.IntN(3) > 0}, object{"held": false})
 }
 
 func fail(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	f := awssim.Fault{
-		Action: "ec2:" + pick(r, "CreateFleet", "CreateFleet", "TerminateInstances", "DescribeInstances", "CreateLaunchTemplate", "CreateTags"),
-		Code:   pick(r, "RequestLimitExceeded", "InternalError", "ServiceUnavailable", awssim.CodeDrop),
-		Times:  1 + r.IntN(8), After: r.IntN(3) == 0,
-	}
+	action := "ec2:" + pick(r, "CreateFleet", "CreateFleet", "TerminateInstances", "DescribeInstances", "CreateLaunchTemplate", "CreateTags")
 	if r.IntN(5) == 0 {
-		f.Action = "*"
+		action = "*"
 	}
-	return fmt.Sprintf("AWS fails: %+v", f), p.Sim.Post(ctx, "fail", f)
+	code := pick(r, "RequestLimitExceeded", "InternalError", "ServiceUnavailable", awssim.CodeDrop)
+	return p.aws(ctx, "fail", object{"action": action, "code": code, "times": 1 + r.IntN(8), "after": r.IntN(3) == 0}, nil)
 }
 
 func unhealthy(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	n, ok := p.node(r, "kubelet not ready")
-	if !ok {
+	some := slices.DeleteFunc(slices.Clone(p.world().Nodes), func(n corev1.Node) bool { return n.DeletionTimestamp != nil })
+	if len(some) == 0 {
 		return "", nil
 	}
-	return "the kubelet of " + n.Name + " reports that it is not ready",
-		ignoreGone(kwok.Kubelet{Client: p.Kubernetes}.MakeUnhealthy(ctx, n.Name, "drawn"))
+	name := pick(r, some...).Name
+	p.touch(name)
+	return "the kubelet of " + name + " reports that it is not ready", ignoreGone(kwok.Kubelet{Client: p.Kubernetes}.MakeUnhealthy(ctx, name, "drawn"))
 }
 
-// processes are what may be killed or stand still, Kerf's three services more often than the rest.
-func processes() []string {
-	return []string{
+// process is any that may be killed or stand still, Kerf's services more often than the rest.
+func (p *player) process(r *rand.Rand) string {
+	all := []string{
 		"watcher", "planner", "actuator", "watcher", "planner", "actuator", "actuator", stack.Etcd, harness.APIServer, harness.Scheduler, harness.ControllerManager,
 	}
+	if p.script.standby {
+		all = append(all, stack.WatcherStandby, stack.ActuatorStandby)
+	}
+	return pick(r, all...)
 }
 
-func (p *player) ofCluster(name string) bool { return slices.Contains(harness.Components()[1:], name) }
+func ofCluster(name string) bool { return slices.Contains(harness.Components()[1:], name) }
 
 // kill ends a process, which is started again while the story goes on.
-func kill(_ context.Context, p *player, r *rand.Rand) (string, error) {
-	name, dead := pick(r, processes()...), time.Duration(r.Int64N(int64(4*time.Second)))
+func kill(_ context.Context, p *player, r *rand.Rand) (string, error) { return p.kill(p.process(r), r) }
+
+func (p *player) kill(name string, r *rand.Rand) (string, error) {
 	end, start := p.Kill, func(context.Context) error { return p.Revive(name) }
-	if p.ofCluster(name) {
+	if ofCluster(name) {
 		end, start = p.Cluster.Kill, func(ctx context.Context) error { return p.Cluster.Start(ctx, name) }
 	}
-	told := fmt.Sprintf("%s is killed, for %s", name, dead.Round(time.Millisecond))
-	return p.without(name, told, dead, func() error { return end(name) }, start)
+	return p.without(name, "is killed", time.Duration(r.Int64N(int64(4*time.Second))), func() error { return end(name) }, start)
+}
+
+// killAt kills a process in the middle of something: while a claim is in some state, if any comes to it soon.
+func killAt(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	in := pick(r, clusterpb.ClaimState_CLAIM_STATE_LAUNCHING, clusterpb.ClaimState_CLAIM_STATE_LAUNCHED, clusterpb.ClaimState_CLAIM_STATE_DRAINING, clusterpb.ClaimState_CLAIM_STATE_TERMINATING)
+	name := pick(r, "actuator", "actuator", "watcher", "planner", stack.Etcd, harness.APIServer)
+	for range 20 {
+		if slices.ContainsFunc(p.world().Live(), func(c *clusterpb.Claim) bool { return c.GetState() == in }) {
+			told, err := p.kill(name, r)
+			return told + ", with a claim " + strings.TrimPrefix(in.String(), "CLAIM_STATE_"), err
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // stop lets a process stand still for some time, as on a machine that is out of memory or processor time.
 func stop(_ context.Context, p *player, r *rand.Rand) (string, error) {
-	name, still := pick(r, processes()...), time.Duration(r.Int64N(int64(10*time.Second)))
-	pid := p.Pid
-	if p.ofCluster(name) {
+	name, pid := p.process(r), p.Pid
+	if ofCluster(name) {
 		pid = p.Cluster.Pid
 	}
 	signal := func(s syscall.Signal) error { return syscall.Kill(-pid(name), s) }
-	told := fmt.Sprintf("%s stands still for %s", name, still.Round(time.Millisecond))
-	return p.without(name, told, still, func() error { return signal(syscall.SIGSTOP) }, func(context.Context) error { return signal(syscall.SIGCONT) })
+	return p.without(name, "stands still", time.Duration(r.Int64N(int64(10*time.Second))), func() error { return signal(syscall.SIGSTOP) },
+		func(context.Context) error { return signal(syscall.SIGCONT) })
+}
+
+// touch notes that a node is not as Kerf would have it.
+func (p *player) touch(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.touched[node] = true
+}
+
+func (p *player) isTouched(node string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.touched[node]
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
@@ -24,10 +23,10 @@ import (
 
 // past is what was seen since the story began.
 type past struct {
-	hosts   map[string]bool // nodes on which a pod was
-	evicted map[string]bool // pods that were evicted, by uid
-	bound   map[string]bool // pods that had a node, by namespace/name
-	sizes   map[string][]size
+	evicted  map[string]bool // pods that were evicted, by uid
+	draining map[string]bool // claims that have begun to drain
+	ending   map[string]bool // nodes whose instances AWS ended when it was last looked at
+	sizes    map[string][]size
 }
 
 // size is how many nodes a pool had.
@@ -37,7 +36,7 @@ type size struct {
 }
 
 func newPast() past {
-	return past{hosts: map[string]bool{}, evicted: map[string]bool{}, bound: map[string]bool{}, sizes: map[string][]size{}}
+	return past{evicted: map[string]bool{}, draining: map[string]bool{}, sizes: map[string][]size{}}
 }
 
 // wrong notes what is not as promised, once.
@@ -45,20 +44,9 @@ func (p *player) wrong(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found[text] {
-		return
-	}
-	p.found[text] = true
-	p.errs = append(p.errs, fmt.Errorf("%s: %s", time.Now().UTC().Format("15:04:05"), text))
-	p.line.Line(show.Bad, text)
-}
-
-// touch notes that a node, or a claim, is not as Kerf would have it.
-func (p *player) touch(name, why string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if name != "" && why != "" {
-		p.blamed[name] = why
+	if !slices.Contains(p.found, text) {
+		p.found = append(p.found, text)
+		p.line.Line(show.Bad, time.Now().UTC().Format("15:04:05 ")+text)
 	}
 }
 
@@ -77,66 +65,84 @@ func (p *player) watch(ctx context.Context) {
 		}
 		p.mu.Lock()
 		p.seen = w
-		away := len(p.away) > 0
 		p.mu.Unlock()
-		if !away {
-			for _, dead := range p.Dead() {
+		away := p.anyAway()
+		for _, dead := range p.Dead() {
+			if !away && !p.anyAway() {
 				p.wrong("%s", dead)
 			}
 		}
-		for _, pool := range p.script.Pools {
-			p.checkLimit(w, pool)
-			p.checkBudget(w, pool)
+		p.checkPods(w)
+		for _, q := range p.script.pools {
+			p.checkLimit(w, q)
+			p.checkBudget(w, q, away)
+		}
+	}
+}
+
+// checkPods is of pods that run on an instance that Kerf has ended. Pods are looked at once more after the instance was: what ended
+// before has ended then.
+func (p *player) checkPods(w story.World) {
+	for i := range w.Pods {
+		pod := &w.Pods[i]
+		if node := pod.Spec.NodeName; p.past.ending[node] && w.Blind == nil && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && !ofDaemon(pod) {
+			p.wrong("pod %s runs on %s, whose instance is ended", pod.Name, node)
+		}
+	}
+	p.past.ending = map[string]bool{}
+	for _, i := range w.AWS.Instances {
+		if !i.Live() && !p.isTouched(i.NodeName) && p.pool(i.Tags[labels.NodePool]).drainFor == "" {
+			p.past.ending[i.NodeName] = true
 		}
 	}
 }
 
 // checkLimit is for what lives in AWS.
-func (p *player) checkLimit(w story.World, pool pool) {
-	if pool.cpu == 0 || pool.replicas > 0 {
-		return
-	}
+func (p *player) checkLimit(w story.World, q pool) {
 	total := int64(0)
 	for _, i := range w.Instances() {
-		if i.Tags[labels.NodePool] == pool.name {
+		if i.Tags[labels.NodePool] == q.name {
 			total += cores()[i.InstanceType]
 		}
 	}
-	if total > int64(pool.cpu) {
-		p.wrong("pool %s has %d cores, and may have %d", pool.name, total, pool.cpu)
+	if q.cpu > 0 && total > int64(q.cpu) {
+		p.wrong("pool %s has %d cores, and may have %d", q.name, total, q.cpu)
 	}
 }
 
-// sizesFor is how long a plan may be on its way, which was made when the pool was larger.
+// sizesFor is how long a plan may be on its way, which was made when the pool was larger; while a process is away, for as long as it is.
 const sizesFor = 10 * time.Second
 
-// checkBudget counts the nodes that drain because Kerf chose so.
-func (p *player) checkBudget(w story.World, pool pool) {
-	draining, all := 0, 0
+// checkBudget counts the nodes that drain because Kerf chose so, when one more begins to. Those that began before stay, however few
+// nodes others leave.
+func (p *player) checkBudget(w story.World, q pool, away bool) {
+	draining, all, more := 0, 0, false
 	for _, c := range w.Live() {
-		if c.GetNodePool() != pool.name {
+		if c.GetNodePool() != q.name {
 			continue
 		}
 		if c.GetState() >= clusterpb.ClaimState_CLAIM_STATE_REGISTERED {
 			all++
 		}
-		if slices.Contains(byChoice(), c.GetDisruptionReason()) && c.GetState() == clusterpb.ClaimState_CLAIM_STATE_DRAINING {
-			draining++
+		switch c.GetDisruptionReason() { //nolint:exhaustive // the others have no choice
+		case clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED,
+			clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED:
+			if c.GetState() == clusterpb.ClaimState_CLAIM_STATE_DRAINING {
+				draining++
+				more = more || !p.past.draining[c.GetId()]
+				p.past.draining[c.GetId()] = true
+			}
 		}
 	}
 	now := time.Now()
-	sizes := slices.DeleteFunc(append(p.past.sizes[pool.name], size{now, all}), func(s size) bool { return now.Sub(s.at) > sizesFor })
-	p.past.sizes[pool.name] = sizes
-	most := slices.MaxFunc(sizes, func(a, b size) int { return a.n - b.n }).n
-	if allowed := budget(pool.budget, most); draining > allowed {
-		p.wrong("pool %s: %d nodes drain at once by choice; its budget %q of %d nodes allows %d", pool.name, draining, pool.budget, most, allowed)
+	sizes := append(p.past.sizes[q.name], size{now, all})
+	if !away {
+		sizes = slices.DeleteFunc(sizes, func(s size) bool { return now.Sub(s.at) > sizesFor })
 	}
-}
-
-func byChoice() []clusterpb.DisruptionReason {
-	return []clusterpb.DisruptionReason{
-		clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED,
-		clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED,
+	p.past.sizes[q.name] = sizes
+	most := slices.MaxFunc(sizes, func(a, b size) int { return a.n - b.n }).n
+	if allowed := budget(q.budget, most); more && draining > allowed {
+		p.wrong("pool %s: %d nodes drain at once by choice; its budget %q of %d nodes allows %d", q.name, draining, q.budget, most, allowed)
 	}
 }
 
@@ -145,12 +151,12 @@ func budget(text string, n int) int {
 	if text == "" {
 		text = "10%"
 	}
-	percent, isShare := strings.CutSuffix(text, "%")
-	v, err := strconv.Atoi(percent)
-	switch {
-	case err != nil:
+	number, isShare := strings.CutSuffix(text, "%")
+	v, err := strconv.Atoi(number)
+	if err != nil {
 		panic(err) // drawn so
-	case isShare:
+	}
+	if isShare {
 		return int(math.Ceil(float64(n*v) / 100))
 	}
 	return v
@@ -160,9 +166,9 @@ func budget(text string, n int) int {
 func (p *player) follow(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(p.Kubernetes, 0)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { p.sees(o) },
+		AddFunc:    p.sees,
 		UpdateFunc: func(_, o any) { p.sees(o) },
-		DeleteFunc: func(o any) { p.sees(o) },
+		DeleteFunc: p.sees,
 	})
 	factory.Start(ctx.Done())
 	return err
@@ -177,45 +183,20 @@ func (p *player) sees(o any) {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI"
 	})
 	p.mu.Lock()
-	p.past.hosts[pod.Spec.NodeName], p.past.bound[pod.Namespace+"/"+pod.Name] = true, true
 	if evicted {
 		p.past.evicted[string(pod.UID)] = true
 	}
-	blamed := p.blamed[pod.Spec.NodeName]
-	in := ""
-	for i := range p.seen.Nodes {
-		if n := &p.seen.Nodes[i]; n.Name == pod.Spec.NodeName {
-			in = n.Labels[labels.NodePool]
+	touched, in := p.touched[pod.Spec.NodeName], pool{}
+	for _, c := range p.seen.Claims {
+		if c.GetNode() == pod.Spec.NodeName {
+			in = p.pool(c.GetNodePool())
 		}
 	}
 	p.mu.Unlock()
-	bounded := slices.ContainsFunc(p.script.Pools, func(q pool) bool { return q.name == in && q.expire != "Never" && q.drainFor != "" })
-	if evicted && blamed == "" && !bounded && pod.Annotations[labels.DoNotDisrupt] == "true" {
+	endless := in.expire == "Never" || in.drainFor == ""
+	// Of static pools a node more than are wanted goes for all the time that drains may take.
+	if evicted && !touched && endless && !(in.static() && in.drainFor != "") && pod.Annotations[labels.DoNotDisrupt] == "true" {
 		p.wrong("pod %s is do-not-disrupt, and was evicted from %s", pod.Name, pod.Spec.NodeName)
-	}
-}
-
-// readEvents looks for nodes that went and left nothing that says why.
-func (p *player) readEvents(ctx context.Context) {
-	list, err := p.Kubernetes.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=NodeClaim"})
-	if err != nil {
-		p.wrong("%v", err)
-		return
-	}
-	why := map[string][]string{}
-	for i := range list.Items {
-		e := &list.Items[i]
-		if !slices.Contains([]string{"Launched", "Registered", "Initialized", "Unconsolidatable", "DisruptionBlocked"}, e.Reason) {
-			why[e.InvolvedObject.Name] = append(why[e.InvolvedObject.Name], e.Reason)
-		}
-	}
-	for _, c := range p.world().Claims {
-		p.mu.Lock()
-		blamed := p.blamed[c.GetId()] != "" || p.blamed[c.GetNode()] != ""
-		p.mu.Unlock()
-		if c.GetNode() != "" && c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE && !blamed && len(why[c.GetId()]) == 0 {
-			p.wrong("claim %s is gone (%s), and no event says why", c.GetId(), c.GetDisruptionReason())
-		}
 	}
 }
 
@@ -223,11 +204,14 @@ func ofDaemon(pod *corev1.Pod) bool { return pod.Labels["app"] == "daemon" }
 
 // readLogs looks for what no service must ever say.
 func (p *player) readLogs() {
-	for _, service := range stack.Services() {
+	services := stack.Services()
+	if p.script.standby {
+		services = append(services, stack.WatcherStandby, stack.ActuatorStandby)
+	}
+	for _, service := range services {
 		text, err := os.ReadFile(p.Log(service))
 		if err != nil {
 			p.wrong("%v", err)
-			continue
 		}
 		for line := range strings.Lines(string(text)) {
 			for _, bad := range []string{`"level":"ERROR"`, "panic", "DATA RACE", "goroutine "} {
@@ -237,29 +221,4 @@ func (p *player) readLogs() {
 			}
 		}
 	}
-}
-
-// summary counts what was launched, and what for.
-func (p *player) summary() string {
-	w := p.world()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var idle strings.Builder
-	n, vain := 0, 0
-	for _, c := range w.Claims {
-		if c.GetNode() != "" && !p.past.hosts[c.GetNode()] && p.blamed[c.GetNode()] == "" && p.blamed[c.GetId()] == "" && !p.static(c.GetNodePool()) {
-			n++
-			if slices.ContainsFunc(c.GetPods(), func(pod string) bool { return p.past.bound[pod] }) {
-				vain++
-			}
-			fmt.Fprintf(&idle, "\n    %s (%s) for %s, launched at %s, ended %s %s", c.GetId(), c.GetInstanceType(), strings.Join(c.GetPods(), " "),
-				c.GetLaunchTime().AsTime().Format("15:04:05"), c.GetDisruptionReason(), c.GetFailure().GetMessage())
-		}
-	}
-	return fmt.Sprintf("%d instances launched, %d evictions, %d nodes that never had a pod, %d of them for pods that ran elsewhere%s",
-		len(w.AWS.Instances), len(p.past.evicted), n, vain, idle.String())
-}
-
-func (p *player) static(name string) bool {
-	return slices.ContainsFunc(p.script.Pools, func(q pool) bool { return q.name == name && q.replicas > 0 })
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/kerf-dev/kerf/test/demo/show"
 	"github.com/kerf-dev/kerf/test/demo/stack"
@@ -20,10 +23,9 @@ import (
 )
 
 const (
-	lookEvery = 250 * time.Millisecond
-	// restTimeout is how long it may take until nothing changes any more, and restFor how long nothing must change then.
-	restTimeout, restFor = 4 * time.Minute, 10 * time.Second
-	readyTimeout         = 60 * time.Second
+	lookEvery    = 250 * time.Millisecond
+	actTimeout   = 10 * time.Second
+	readyTimeout = 60 * time.Second
 )
 
 // player plays one story.
@@ -31,37 +33,38 @@ type player struct {
 	*stack.Stack
 	script    Script
 	line      *show.Timeline
-	workloads []workload
+	workloads []ref
 	made      int                           // workloads, in all
+	shifted   bool                          // there was a zonal shift
 	undo      []func(context.Context) error // what gives the world its peace
 
 	outages sync.WaitGroup
 	mu      sync.Mutex
 	seen    story.World
-	away    map[string]bool   // processes that are killed, or stand still
-	outage  bool              // one has been
-	blamed  map[string]string // nodes and claims that others than Kerf have ended, or made unfit, and how
-	found   map[string]bool   // what was found wrong
-	errs    []error
 	past    past
+	away    map[string]bool // processes that are killed, or stand still
+	touched map[string]bool // nodes that others than Kerf have ended, or made unfit
+	found   []string        // what was found wrong
 }
 
 // Play plays the story of a script on a stack on which nothing was played yet. The error is all that was not as promised.
 func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Script) error {
-	p := &player{
-		Stack: s, script: script, line: line, away: map[string]bool{}, blamed: map[string]string{}, found: map[string]bool{}, past: newPast(),
+	p := &player{Stack: s, script: script, line: line, away: map[string]bool{}, touched: map[string]bool{}, past: newPast()}
+	for _, q := range script.pools {
+		line.Fact(q.name, fmt.Sprintf("%+v", q))
 	}
-	if err := p.setUp(ctx); err != nil {
+	line.Fact("config", fmt.Sprintf("%s, with a DaemonSet: %t, with standbys: %t", script.examples, script.daemons, script.standby))
+	if err := p.Cluster.Apply(ctx, []byte(script.worldManifest())); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if err := p.follow(ctx); err != nil {
+		cancel()
 		return err
 	}
-	defer p.outages.Wait() // none may start anything once the stack has stopped
 	var watching sync.WaitGroup
 	watching.Go(func() { p.watch(ctx) })
+	defer p.outages.Wait() // none may start anything once the stack has stopped
 	defer watching.Wait()
 	defer cancel()
 
@@ -75,32 +78,23 @@ func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Scrip
 	if err := p.peace(ctx); err != nil {
 		return err
 	}
-	p.rests(ctx)
+	p.await(ctx, "the cluster is at rest", restFor, p.restless)
 	line.Step(3, "all is deleted", "nothing is left")
-	p.tearDown(ctx)
-	if !p.outage { // what waits to be written is lost with a leader
-		p.readEvents(ctx)
+	for _, kind := range []string{"Deployment", "StatefulSet", "Job", "PodDisruptionBudget", "CapacityBuffer", "NodePool", "EC2NodeClass"} {
+		if err := p.api(kind).DeleteCollection(ctx, inBackground(), metav1.ListOptions{}); err != nil {
+			return fmt.Errorf("delete every %s: %w", kind, err)
+		}
 	}
+	p.await(ctx, "nothing is left", time.Second, p.left)
 	p.readLogs()
-	line.Fact("summary", p.summary())
+	instances := len(p.world().AWS.Instances)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return errors.Join(p.errs...)
-}
-
-func (p *player) setUp(ctx context.Context) error {
-	manifests := []string{
-		"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 1000\n", classManifest("a"), classManifest("b"), volumesManifest(20),
+	line.Fact("summary", fmt.Sprintf("%d instances launched, %d evictions", instances, len(p.past.evicted)))
+	if len(p.found) > 0 {
+		return errors.New(strings.Join(p.found, "\n"))
 	}
-	if p.script.daemons {
-		manifests = append(manifests, daemonManifest)
-	}
-	for _, pool := range p.script.Pools {
-		manifests = append(manifests, pool.manifest())
-		p.line.Fact(pool.name, fmt.Sprintf("%+v", pool))
-	}
-	p.line.Fact("config", fmt.Sprintf("%s, with a DaemonSet: %t", p.script.Examples, p.script.daemons))
-	return p.Cluster.Apply(ctx, []byte(strings.Join(manifests, "---\n")))
+	return nil
 }
 
 // act does one thing. It may fail while some process is away, as it would for a user.
@@ -109,7 +103,7 @@ func (p *player) act(ctx context.Context, a act) error {
 		return err
 	}
 	out := p.anyAway()
-	within, cancel := context.WithTimeout(ctx, 10*time.Second)
+	within, cancel := context.WithTimeout(ctx, actTimeout)
 	defer cancel()
 	told, err := a.kind.do(within, p, rand.New(rand.NewPCG(a.seed, 0))) //nolint:gosec // a test's choices must be repeatable
 	if err != nil && (out || p.anyAway()) {
@@ -129,10 +123,10 @@ func (p *player) told(format string, args ...any) {
 }
 
 // without takes a process away, and gives it back after some time, while the story goes on. One that is away already stays so.
-func (p *player) without(name, told string, d time.Duration, end func() error, start func(context.Context) error) (string, error) {
+func (p *player) without(name, what string, d time.Duration, end func() error, start func(context.Context) error) (string, error) {
 	p.mu.Lock()
 	already := p.away[name]
-	p.away[name], p.outage = true, true
+	p.away[name] = true
 	p.mu.Unlock()
 	if already {
 		return "", nil
@@ -143,16 +137,15 @@ func (p *player) without(name, told string, d time.Duration, end func() error, s
 	p.outages.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), d+readyTimeout)
 		defer cancel()
-		err := errors.Join(pause(ctx, d), start(ctx))
+		if err := errors.Join(pause(ctx, d), start(ctx)); err != nil {
+			p.wrong("%s does not come back: %v", name, err)
+		}
 		p.mu.Lock()
 		delete(p.away, name)
 		p.mu.Unlock()
 		p.told("%s is back", name)
-		if err != nil {
-			p.wrong("%s does not come back: %v", name, err)
-		}
 	})
-	return told, nil
+	return fmt.Sprintf("%s %s, for %s", name, what, d.Round(time.Millisecond)), nil
 }
 
 func (p *player) anyAway() bool {
@@ -164,93 +157,92 @@ func (p *player) anyAway() bool {
 // later adds what is undone when the story ends.
 func (p *player) later(do func(context.Context) error) { p.undo = append(p.undo, do) }
 
-// peace ends all troubles: processes are back, AWS has everything, and no pod or pool keeps the cluster from coming to rest.
+// peace ends all troubles: processes are back, AWS has everything, and no pod, budget or pool keeps the cluster from coming to rest.
 func (p *player) peace(ctx context.Context) error {
 	p.outages.Wait()
+	for _, q := range nodePools(p) {
+		p.later(func(ctx context.Context) error {
+			return p.patch(ctx, q, `{"spec":{"template":{"spec":{"expireAfter":"Never"}}}}`)
+		})
+	}
+	const free = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`
+	for _, w := range scalable(p) { // what Jobs have is for good
+		p.later(func(ctx context.Context) error { return p.patch(ctx, w, `{"spec":{"template":`+free+`}}`) })
+	}
+	p.later(func(ctx context.Context) error {
+		all, err := p.list(ctx, "Pod")
+		for _, pod := range all {
+			err = errors.Join(err, p.patch(ctx, ref{kind: "Pod", name: pod.GetName()}, free))
+		}
+		return err
+	})
 	for _, do := range p.undo {
 		if err := do(ctx); err != nil {
-			return err
-		}
-	}
-	p.undo = nil
-	for _, pool := range p.script.Pools {
-		if err := p.patchPool(ctx, pool.name, `{"spec":{"template":{"spec":{"expireAfter":"Never"}}}}`); err != nil {
-			return err
-		}
-	}
-	for _, w := range p.workloads { // what Jobs have is for good
-		if w.kind == "Job" {
-			continue
-		}
-		if err := p.patch(ctx, w, `{"spec":{"template":{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}}}`); err != nil {
-			return err
-		}
-	}
-	all, err := p.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for i := range all.Items {
-		free := []byte(`{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`)
-		_, err := p.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).Patch(ctx, all.Items[i].Name, types.MergePatchType, free, metav1.PatchOptions{})
-		if ignoreGone(err) != nil {
-			return err
+			return fmt.Errorf("undo: %w", err)
 		}
 	}
 	return nil
 }
 
-func (p *player) patchPool(ctx context.Context, name, patch string) error {
-	_, err := p.Dynamic.Resource(pools()).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
+// pool is the drawn pool of that name; one that is "" where there is none.
+func (p *player) pool(name string) pool {
+	i := slices.IndexFunc(p.script.pools, func(q pool) bool { return q.name == name })
+	if i < 0 {
+		return pool{}
+	}
+	return p.script.pools[i]
 }
 
-// tearDown deletes workloads, then pools and classes, and expects that nothing is left of either.
-func (p *player) tearDown(ctx context.Context) {
-	for _, w := range p.workloads {
-		if err := p.drop(ctx, w); err != nil {
-			p.wrong("delete %s: %v", w.name, err)
-		}
-	}
-	for _, r := range []schema.GroupVersionResource{pools(), classes()} {
-		if err := p.Dynamic.Resource(r).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			p.wrong("delete %s: %v", r.Resource, err)
-		}
-	}
-	p.await(ctx, "nothing is left", time.Second, func(w story.World) string { return p.left(ctx, w) })
-}
-
-// drop deletes a workload.
-func (p *player) drop(ctx context.Context, w workload) error {
-	background := metav1.DeletePropagationBackground
-	err := p.Kubernetes.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, w.name, metav1.DeleteOptions{})
-	if ignoreGone(err) != nil {
-		return err
-	}
-	resource := p.Dynamic.Resource(w.resource()).Namespace(metav1.NamespaceDefault)
-	return ignoreGone(resource.Delete(ctx, w.name, metav1.DeleteOptions{PropagationPolicy: &background}))
-}
-
-func (w workload) resource() schema.GroupVersionResource {
-	switch w.kind {
+// api is where objects of a kind are.
+func (p *player) api(kind string) dynamic.ResourceInterface {
+	group, ofNamespace, plural := "v1", true, strings.ToLower(kind)+"s"
+	switch kind {
+	case "Deployment", "StatefulSet":
+		group = "apps/v1"
 	case "Job":
-		return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
-	case "StatefulSet":
-		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
+		group = "batch/v1"
+	case "PodDisruptionBudget":
+		group = "policy/v1"
+	case "CapacityBuffer":
+		group = "autoscaling.x-k8s.io/v1beta1"
+	case "Node":
+		ofNamespace = false
+	case "NodePool", "NodeClaim":
+		group, ofNamespace = "karpenter.sh/v1", false
+	case "EC2NodeClass":
+		group, ofNamespace, plural = "karpenter.k8s.aws/v1", false, "ec2nodeclasses"
 	}
-	return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	version, err := schema.ParseGroupVersion(group)
+	if err != nil {
+		panic(err) // written above
+	}
+	all := p.Dynamic.Resource(version.WithResource(plural))
+	if ofNamespace {
+		return all.Namespace(metav1.NamespaceDefault)
+	}
+	return all
 }
 
-func pools() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}
+func (p *player) list(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
+	list, err := p.api(kind).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list every %s: %w", kind, err)
+	}
+	return list.Items, nil
 }
 
-func nodeClaims() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
+func (p *player) patch(ctx context.Context, o ref, patch string) error {
+	_, err := p.api(o.kind).Patch(ctx, o.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return ignoreGone(err)
 }
 
-func classes() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses"}
+func (p *player) delete(ctx context.Context, kind, name string) error {
+	return ignoreGone(p.api(kind).Delete(ctx, name, inBackground()))
+}
+
+func inBackground() metav1.DeleteOptions {
+	policy := metav1.DeletePropagationBackground
+	return metav1.DeleteOptions{PropagationPolicy: &policy}
 }
 
 func ignoreGone(err error) error {

@@ -14,24 +14,36 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/story"
 )
 
+const (
+	// restFor is how long nothing must change once the cluster is at rest.
+	restFor = 10 * time.Second
+	// stuckAfter is how long nothing may change before; a shortage of AWS's is remembered for three minutes. A busy machine needs
+	// longer for each change, and makes no fewer. endless is for what changes for ever.
+	stuckAfter, endless = 4 * time.Minute, 12 * time.Minute
+)
+
 // await waits until check has had no complaint, and nothing has changed, for some time.
-func (p *player) await(ctx context.Context, what string, still time.Duration, check func(story.World) string) {
-	began, since, last := time.Now(), time.Now(), ""
+func (p *player) await(ctx context.Context, what string, still time.Duration, check func(context.Context, story.World) []string) {
+	began, changed, content, last := time.Now(), time.Now(), time.Now(), ""
 	for pause(ctx, lookEvery) == nil {
 		w := p.world()
-		complaint := check(w)
-		if now := shape(w); complaint != "" || now != last {
-			since, last = time.Now(), now
+		complaints := check(ctx, w)
+		if now := shape(w); now != last || w.Blind != nil {
+			changed, content, last = time.Now(), time.Now(), now
+		}
+		if len(complaints) > 0 {
+			content = time.Now()
 		}
 		switch {
-		case w.Blind == nil && time.Since(since) > still:
+		case time.Since(content) > still:
 			p.told("%s, after %s", what, time.Since(began).Round(time.Second))
 			return
-		case time.Since(began) > restTimeout:
-			p.wrong("%s: not within %s: %s\n%s", what, restTimeout, complaint, w)
+		case time.Since(changed) > stuckAfter || time.Since(began) > endless:
+			p.wrong("%s: not after %s: %s\n%s", what, time.Since(began).Round(time.Second), strings.Join(complaints, "; "), w)
 			return
 		}
 	}
@@ -50,92 +62,53 @@ func shape(w story.World) string {
 	return b.String()
 }
 
-// rests waits until the cluster is at rest, and checks what must hold then.
-func (p *player) rests(ctx context.Context) {
-	p.await(ctx, "the cluster is at rest", restFor, func(w story.World) string {
-		complaints := slices.Concat(p.pods(w), p.claims(ctx, w), p.nodes(w))
-		if err := w.Audit(); err != nil {
-			complaints = append(complaints, err.Error())
-		}
-		return strings.Join(append(complaints, p.objects(ctx, w)...), "; ")
-	})
+// complaints are what is not as it should be.
+type complaints []string
+
+func (c *complaints) add(when bool, format string, args ...any) {
+	if when {
+		*c = append(*c, fmt.Sprintf(format, args...))
+	}
 }
 
-// pods complains of pods that do not run, though they can.
-func (p *player) pods(w story.World) (complaints []string) {
+// restless complains of all that is not as it is at rest.
+func (p *player) restless(ctx context.Context, w story.World) []string {
+	var c complaints
+	if err := w.Audit(); err != nil {
+		c.add(true, "%v", err)
+	}
+	c.pods(p, w)
+	c.claims(ctx, p, w)
+	if len(c) > 0 {
+		return c // the rest would only say what comes of it
+	}
+	for _, err := range []error{c.pools(ctx, p, w), c.buffers(ctx, p), c.nodeClaims(ctx, p, w)} {
+		if err != nil {
+			c.add(true, "%v", err)
+		}
+	}
+	return c
+}
+
+// pods complains of pods that do not run, though they can: not all those for a pool that can't always have a node more.
+func (c *complaints) pods(p *player, w story.World) {
 	for i := range w.Pods {
 		pod := &w.Pods[i]
-		if pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" && p.mayPend(pod) || story.Up(pod) {
-			continue
-		}
-		complaints = append(complaints, fmt.Sprintf("pod %s is %s on %q", pod.Name, pod.Status.Phase, pod.Spec.NodeName))
+		fine := pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil || story.Up(pod) ||
+			pod.Spec.NodeName == "" && p.pool(pod.Spec.NodeSelector["pool"]).bounded()
+		c.add(!fine, "pod %s is %s on %q", pod.Name, pod.Status.Phase, pod.Spec.NodeName)
 	}
-	return complaints
-}
-
-// mayPend says that the pod is for a pool that can't have as many nodes as pods may need.
-func (p *player) mayPend(pod *corev1.Pod) bool {
-	return p.bounded(pod.Spec.NodeSelector["pool"])
-}
-
-// bounded says that the pool of that name can not always have a node more.
-func (p *player) bounded(name string) bool {
-	return slices.ContainsFunc(p.script.Pools, func(q pool) bool { return q.name == name && q.bounded() })
 }
 
 // claims complains of claims that are under way, and of nodes that are not what their pools ask for.
-func (p *player) claims(ctx context.Context, w story.World) (complaints []string) {
-	add := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
-	for _, c := range w.Live() {
-		if c.GetState() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED {
-			add("claim %s is %s", c.GetId(), c.GetState())
-		}
+func (c *complaints) claims(ctx context.Context, p *player, w story.World) {
+	for _, x := range w.Live() {
+		c.add(x.GetState() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, "claim %s is %s", x.GetId(), x.GetState())
 		// A pool that is full can't replace its nodes, and one whose last replacement failed waits for a quarter of an hour.
-		if c.GetDrifted() != nil && !p.bounded(c.GetNodePool()) && !p.paused(ctx, c.GetNodePool()) {
-			add("claim %s has drifted: %s", c.GetId(), c.GetDrifted().GetMessage())
+		if x.GetDrifted() != nil && !p.pool(x.GetNodePool()).bounded() {
+			c.add(!p.paused(ctx, x.GetNodePool()), "claim %s has drifted: %s", x.GetId(), x.GetDrifted().GetMessage())
 		}
 	}
-	return complaints
-}
-
-// nodes complains where instances and nodes are not one to one, of nodes that are unfit, and of those without a use.
-func (p *player) nodes(w story.World) (complaints []string) {
-	add := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
-	nodes, used, count := map[string]*corev1.Node{}, map[string]bool{}, map[string]int{}
-	for i := range w.Pods {
-		if w.Pods[i].Status.Phase == corev1.PodRunning && !ofDaemon(&w.Pods[i]) {
-			used[w.Pods[i].Spec.NodeName] = true
-		}
-	}
-	for i := range w.Nodes {
-		n := &w.Nodes[i]
-		nodes[n.Name] = n
-		in := n.Labels[labels.NodePool]
-		count[in]++
-		if !p.static(in) && !used[n.Name] {
-			add("node %s of pool %s has no pods, and stays", n.Name, in)
-		}
-		for _, t := range n.Spec.Taints {
-			if t.Key != "only" {
-				add("node %s has taint %s", n.Name, t.ToString())
-			}
-		}
-	}
-	for _, q := range p.script.Pools {
-		if q.replicas > 0 && count[q.name] != q.replicas {
-			add("pool %s has %d nodes, and wants %d", q.name, count[q.name], q.replicas)
-		}
-	}
-	for _, i := range w.Instances() {
-		if nodes[i.NodeName] == nil {
-			add("instance %s has no node", i.ID)
-		}
-		delete(nodes, i.NodeName)
-	}
-	for name := range nodes {
-		add("node %s has no instance", name)
-	}
-	return complaints
 }
 
 // paused says that the pool has once been said to wait with its drift.
@@ -146,101 +119,118 @@ func (p *player) paused(ctx context.Context, pool string) bool {
 	return err == nil && len(list.Items) > 0
 }
 
-// objects complains of statuses that are not what is true.
-func (p *player) objects(ctx context.Context, w story.World) (complaints []string) {
-	add := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
+// pools complains of pools and classes that are not ready, or do not have the nodes that they want and tell of.
+func (c *complaints) pools(ctx context.Context, p *player, w story.World) error {
 	count, cpu := map[string]int64{}, map[string]int64{}
 	for i := range w.Nodes {
 		in := w.Nodes[i].Labels[labels.NodePool]
 		count[in]++
 		cpu[in] += w.Nodes[i].Status.Capacity.Cpu().Value()
 	}
-	list, err := p.Dynamic.Resource(pools()).List(ctx, metav1.ListOptions{})
+	list, err := p.list(ctx, "NodePool")
 	if err != nil {
-		return []string{err.Error()}
+		return err
 	}
-	for _, o := range list.Items {
+	for _, o := range list {
+		name := o.GetName()
 		n, _, _ := unstructured.NestedInt64(o.Object, "status", "nodes")
-		if n != count[o.GetName()] {
-			add("pool %s says that it has %d nodes, and has %d", o.GetName(), n, count[o.GetName()])
-		}
+		c.add(n != count[name], "pool %s says that it has %d nodes, and has %d", name, n, count[name])
 		text, _, _ := unstructured.NestedString(o.Object, "status", "resources", "cpu")
-		if has := fmt.Sprint(cpu[o.GetName()]); text != has && (text != "" || has != "0") {
-			add("pool %s says that it has %s cores, and has %s", o.GetName(), text, has)
+		has := fmt.Sprint(cpu[name])
+		c.add(text != has && (text != "" || has != "0"), "pool %s says that it has %s cores, and has %s", name, text, has)
+		want, static, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+		c.add(static && want != count[name], "pool %s has %d nodes, and wants %d", name, count[name], want)
+		c.notTrue(o, "Ready", "ValidationSucceeded", "NodeClassReady")
+	}
+	list, err = p.list(ctx, "EC2NodeClass")
+	for _, o := range list {
+		c.notTrue(o, "Ready")
+	}
+	return err
+}
+
+// buffers complains of buffers that are not looked after and, where there are none, of nodes without a use.
+func (c *complaints) buffers(ctx context.Context, p *player) error {
+	list, err := p.list(ctx, "CapacityBuffer")
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		kind, _, _ := unstructured.NestedString(o.Object, "spec", "scalableRef", "kind")
+		of, err := p.api(kind).Get(ctx, o.GetName(), metav1.GetOptions{})
+		if ignoreGone(err) != nil {
+			return err
 		}
-		appendText(&complaints, notTrue(o, "Ready", "ValidationSucceeded", "NodeClassReady"))
+		if err != nil {
+			continue
+		}
+		c.notTrue(o, "ReadyForProvisioning")
+		in, _, _ := unstructured.NestedString(of.Object, "spec", "template", "spec", "nodeSelector", "pool")
+		replicas, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+		if replicas > 0 && !p.pool(in).bounded() && kind == "Deployment" {
+			c.notTrue(o, "Provisioning")
+		}
 	}
-	if list, err = p.Dynamic.Resource(classes()).List(ctx, metav1.ListOptions{}); err != nil {
-		return []string{err.Error()}
+	used, w := map[string]bool{}, p.world()
+	for i := range w.Pods {
+		used[w.Pods[i].Spec.NodeName] = used[w.Pods[i].Spec.NodeName] || w.Pods[i].Status.Phase == corev1.PodRunning && !ofDaemon(&w.Pods[i])
 	}
-	for _, o := range list.Items {
-		appendText(&complaints, notTrue(o, "Ready"))
+	for _, n := range w.Nodes {
+		in := n.Labels[labels.NodePool]
+		c.add(len(list) == 0 && !used[n.Name] && !p.pool(in).static(), "node %s of pool %s has no pods, and stays", n.Name, in)
 	}
-	if list, err = p.Dynamic.Resource(nodeClaims()).List(ctx, metav1.ListOptions{}); err != nil {
-		return []string{err.Error()}
+	return nil
+}
+
+// nodeClaims complains where instances, nodes and NodeClaims are not one to one to one, and of nodes that are unfit.
+func (c *complaints) nodeClaims(ctx context.Context, p *player, w story.World) error {
+	list, err := p.list(ctx, "NodeClaim")
+	if err != nil {
+		return err
 	}
-	instances := map[string]string{}
+	instances, nodes := map[string]string{}, map[string]bool{}
 	for _, i := range w.Instances() {
 		instances["aws:///"+i.Zone+"/"+i.ID] = i.NodeName
 	}
-	for _, o := range list.Items {
+	for _, n := range w.Nodes {
+		nodes[n.Name] = true
+		for _, t := range n.Spec.Taints {
+			c.add(t.Key != "only", "node %s has taint %s", n.Name, t.ToString())
+		}
+	}
+	for _, o := range list {
 		id, _, _ := unstructured.NestedString(o.Object, "status", "providerID")
 		node, _, _ := unstructured.NestedString(o.Object, "status", "nodeName")
-		if has, ok := instances[id]; !ok || has != node {
-			add("NodeClaim %s says that it is instance %q and node %q, which is %q", o.GetName(), id, node, has)
-		}
+		has, ok := instances[id]
+		c.add(!ok || has != node || !nodes[node], "NodeClaim %s says that it is instance %q and node %q, which is %q", o.GetName(), id, node, has)
 		delete(instances, id)
-		appendText(&complaints, notTrue(o, "Ready", "Launched", "Registered", "Initialized"))
+		delete(nodes, node)
+		c.notTrue(o, "Ready", "Launched", "Registered", "Initialized")
 	}
-	for _, id := range slices.Sorted(maps.Keys(instances)) {
-		add("instance %s has no NodeClaim", id)
-	}
-	return complaints
+	c.add(len(instances)+len(nodes) > 0, "no NodeClaim says that it is %v, or %v", slices.Sorted(maps.Keys(instances)), slices.Sorted(maps.Keys(nodes)))
+	return nil
 }
 
-func appendText(to *[]string, text string) {
-	if text != "" {
-		*to = append(*to, text)
-	}
-}
-
-// notTrue names the conditions of an object that are not true, or not of its generation.
-func notTrue(o unstructured.Unstructured, wanted ...string) string {
+// notTrue complains of conditions of an object that are not true.
+func (c *complaints) notTrue(o unstructured.Unstructured, wanted ...string) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, want := range wanted {
-		if !slices.ContainsFunc(conditions, func(c any) bool {
+		c.add(!slices.ContainsFunc(conditions, func(c any) bool {
 			m, ok := c.(map[string]any)
 			return ok && m["type"] == want && m["status"] == "True"
-		}) {
-			return fmt.Sprintf("%s %s: %s is not true: %v", o.GetKind(), o.GetName(), want, conditions)
-		}
+		}), "%s %s: %s is not true: %v", o.GetKind(), o.GetName(), want, conditions)
 	}
-	return ""
 }
 
 // left complains of what is left when all is deleted.
-func (p *player) left(ctx context.Context, w story.World) string {
-	live := len(w.Instances())
-	for _, i := range w.AWS.Instances {
-		if !i.Live() && i.State != "terminated" {
-			live++
-		}
+func (p *player) left(ctx context.Context, w story.World) []string {
+	var c complaints
+	for _, kind := range []string{"NodePool", "EC2NodeClass", "NodeClaim", "CapacityBuffer"} {
+		list, err := p.list(ctx, kind)
+		c.add(err != nil || len(list) > 0, "there are %d of kind %s, %v", len(list), kind, err)
 	}
-	objects := 0
-	for _, r := range []string{"nodepools", "ec2nodeclasses"} {
-		gvr := pools()
-		if r == "ec2nodeclasses" {
-			gvr = classes()
-		}
-		list, err := p.Dynamic.Resource(gvr).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err.Error()
-		}
-		objects += len(list.Items)
-	}
-	if n := live + objects + len(w.Nodes) + len(w.NodeClaims) + len(w.Live()) + len(w.AWS.LaunchTemplates); n > 0 {
-		return fmt.Sprintf("left are %d pools and classes, %d instances, %d nodes, %d NodeClaims, %d live claims, %d launch templates, profiles %v", objects, live,
-			len(w.Nodes), len(w.NodeClaims), len(w.Live()), len(w.AWS.LaunchTemplates), w.AWS.InstanceProfiles)
-	}
-	return ""
+	going := slices.DeleteFunc(slices.Clone(w.AWS.Instances), func(i awssim.InstanceState) bool { return i.State == "terminated" })
+	c.add(len(going)+len(w.Nodes)+len(w.Live())+len(w.AWS.LaunchTemplates) > 0, "there are %d instances, %d nodes, %d live claims, %d launch templates",
+		len(going), len(w.Nodes), len(w.Live()), len(w.AWS.LaunchTemplates))
+	return c
 }

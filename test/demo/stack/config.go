@@ -98,9 +98,12 @@ func (s *Stack) actuatorConfig(port int) object {
 	if s.opts.LeaseTTL != "" {
 		etcd["lease_ttl"] = s.opts.LeaseTTL
 	}
+	aws := object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName}
+	if s.opts.ZonalShift {
+		aws["zonal_shift"] = "on"
+	}
 	c := object{
-		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
-		"etcd": etcd, "aws": object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
+		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator), "etcd": etcd, "aws": aws,
 	}
 	if s.opts.Nominations != "" {
 		c["nominations"] = s.opts.Nominations

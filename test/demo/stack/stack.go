@@ -57,6 +57,8 @@ type Options struct {
 	LeaseTTL string
 	// Reserved is the account's capacity reservations and blocks, each as awssim's flag -reserve has it.
 	Reserved []string
+	// ZonalShift lets AWS shift the cluster away from a zone, and the actuator ask.
+	ZonalShift bool
 	// Scraped has Services serve metrics, under Karpenter's names too. Else they measure nothing.
 	Scraped bool
 	// Examples is a folder under deploy/examples, whose config files lie below the stack's own settings; "" is none.
@@ -83,6 +85,8 @@ type Stack struct {
 	Watcher    watcherpb.WatcherServiceClient
 	Planner    plannerpb.PlannerServiceClient
 	Actuator   actuatorpb.ActuatorServiceClient
+	// Actuators are Actuator and what stands by for it. One of them leads, and the others refuse what they are asked.
+	Actuators []actuatorpb.ActuatorServiceClient
 
 	root, bin string
 	opts      Options
@@ -218,6 +222,9 @@ func (s *Stack) startAWS(ctx context.Context) error {
 		"-seed", fmt.Sprint(s.opts.Seed), "-launch-latency", delays.Launch.String(), "-join-latency", delays.Join.String(),
 		"-terminate-latency", delays.Terminate.String(),
 	}
+	if s.opts.ZonalShift {
+		args = append(args, "-zonal-shift")
+	}
 	for _, r := range s.opts.Reserved {
 		args = append(args, "-reserve", r)
 	}
@@ -300,7 +307,11 @@ func (s *Stack) startService(name string) error {
 func took(began time.Time) string { return fmt.Sprintf("(%.1fs)", time.Since(began).Seconds()) }
 
 func (s *Stack) dial() error {
-	for name, port := range map[string]int{watcher: s.ports.watcher, planner: s.ports.planner, actuator: s.ports.actuator} {
+	asked := map[string]int{watcher: s.ports.watcher, planner: s.ports.planner, actuator: s.ports.actuator}
+	if s.opts.Standby {
+		asked[ActuatorStandby] = s.ports.actuatorStandby
+	}
+	for name, port := range asked {
 		conn, err := grpc.NewClient(address(port), grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)), grpc.WithConnectParams(quickly()))
 		if err != nil {
@@ -317,6 +328,10 @@ func (s *Stack) serve() {
 	s.Watcher = watcherpb.NewWatcherServiceClient(s.conns[watcher])
 	s.Planner = plannerpb.NewPlannerServiceClient(s.conns[planner])
 	s.Actuator = actuatorpb.NewActuatorServiceClient(s.conns[actuator])
+	s.Actuators = []actuatorpb.ActuatorServiceClient{s.Actuator}
+	if conn := s.conns[ActuatorStandby]; conn != nil {
+		s.Actuators = append(s.Actuators, actuatorpb.NewActuatorServiceClient(conn))
+	}
 }
 
 // Store is the address of Kerf's etcd.
@@ -384,7 +399,7 @@ func (s *Stack) Exchange(ctx context.Context, name, folder string) error {
 	}
 	programs[name] = folder
 	s.opts.Programs = programs
-	if err := s.startService(name); err != nil || s.conns[name] == nil {
+	if err := s.startService(name); err != nil || strings.HasSuffix(name, "-standby") {
 		return err
 	}
 	return s.await(ctx, name, s.serving(name))

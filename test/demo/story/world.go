@@ -97,12 +97,19 @@ func Look(ctx context.Context, s *stack.Stack, last World) World {
 		return err
 	}))
 	group.Go(ask("actuator", func(ctx context.Context) error {
-		resp, err := s.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{IncludeEnded: true})
-		if err == nil {
-			w.Claims = resp.GetClaims()
+		var refused []error
+		for _, actuator := range s.Actuators { // one that stands still does not keep the other from answering
+			ctx, cancel := context.WithTimeout(ctx, lookTimeout/2)
+			resp, err := actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{IncludeEnded: true})
+			cancel()
+			if err == nil {
+				w.Claims = resp.GetClaims()
+				return nil
+			}
+			refused = append(refused, err)
 		}
-		w.NoClaims = err
-		return err
+		w.NoClaims = errors.Join(refused...)
+		return w.NoClaims
 	}))
 	group.Go(func() { // no plan yet, or a watcher that was killed: nothing that a step depends on
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)

@@ -39,7 +39,7 @@ type options struct {
 	reservations []awssim.CapacityReservation
 
 	launch, join, terminate, describeLag, spotWarning time.Duration
-	limits, fake, inCluster                           bool
+	limits, fake, inCluster, shifts                   bool
 }
 
 func parse(args []string) (options, error) {
@@ -59,6 +59,7 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.describeLag, "describe-lag", 0, "how far Describe lies behind the truth")
 	f.DurationVar(&o.spotWarning, "spot-warning", 2*time.Minute, "from the interruption warning to the end of the instance")
 	f.BoolVar(&o.limits, "limits", false, "throttle calls like an ordinary account")
+	f.BoolVar(&o.shifts, "zonal-shift", false, "the cluster is enabled for zonal shifts")
 	f.BoolVar(&o.fake, "fake-clock", false, "time stands still until POST /_sim/advance")
 	f.Func("reserve", "a capacity reservation or block as id,type,zone,count,kind; may be repeated", func(text string) error {
 		r, err := reservation(text)
@@ -95,7 +96,7 @@ func (o options) config() (awssim.Config, error) {
 	c := awssim.Default(o.cluster)
 	c.Endpoint, c.ServiceCIDR, c.KubernetesVersion, c.Seed = o.endpoint, o.serviceCIDR, o.version, o.seed
 	c.LaunchLatency, c.JoinLatency, c.TerminateLatency = o.launch, o.join, o.terminate
-	c.CapacityReservations = o.reservations
+	c.CapacityReservations, c.ZonalShift = o.reservations, o.shifts
 	c.DescribeLag, c.SpotWarning = o.describeLag, o.spotWarning
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if o.limits {
