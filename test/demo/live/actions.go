@@ -9,22 +9,22 @@ import (
 	"syscall"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/awssim/kwok"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
-// doing does something and says what; "" is nothing, as where there is no node yet to do it to.
-type doing func(context.Context, *player, *rand.Rand) (told string, err error)
+// doing does something to one of the objects of its kind and says what; "" is nothing.
+type doing func(context.Context, *player, *rand.Rand, ref) (told string, err error)
 
-// kind is one kind of things that happen.
+// kind is one kind of things that happen. Where there is nothing yet that they may happen to, they do not.
 type kind struct {
 	name   string
 	weight int
+	to     func(*player) []ref
 	do     doing
 }
 
@@ -32,45 +32,50 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		// users
-		{"deployment", 14, create("Deployment")},
-		{"statefulset", 6, create("StatefulSet")},
-		{"job", 4, create("Job")},
-		{"buffer", 6, buffer},
-		{"scale", 20, change(scalable, "", `{"spec":{"replicas":%d}}`, 0, 1, 2, 4, 6, 9, 12)},
-		{"rollout", 6, change(scalable, "", `{"spec":{"template":{"metadata":{"annotations":{"at":"%d"}}}}}`, 1, 2, 3)},
-		{"delete workload", 6, remove(workloads)},
-		{"delete pod", 3, remove(pods)},
-		{"blocking budget", 5, block},
-		{"change pool", 4, change(nodePools, "", `{"spec":{"template":{"metadata":{"labels":{"revision":"r%d"}}}}}`, 1, 2, 3)},
-		{"replicas", 6, change(staticPools, "", `{"spec":{"replicas":%d}}`, 0, 1, 2, 3, 4)},
-		{"change class", 3, change(classes, "", `{"spec":{"userData":"echo %d"}}`, 1, 2, 3)},
-		{"unreserve", 1, change(classes, "", `{"spec":{"capacityReservationSelectorTerms":%s}}`, "null", `[{"id":"`+reservation+`"}]`)},
-		{"cordon", 3, change(nodes, `{"spec":{"unschedulable":null}}`, `{"spec":{"unschedulable":true}}`)},
-		{"protect node", 3, change(nodes, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}`)},
-		{"delete node", 4, remove(nodes)},
-		{"delete nodeclaim", 4, remove(nodeClaims)},
-		{"delete pool", 2, remove(closedPools)},
+		{"deployment", 14, world, create("Deployment")},
+		{"statefulset", 6, world, create("StatefulSet")},
+		{"job", 4, world, create("Job")},
+		{"buffer", 6, scalable, buffer},
+		{"scale", 20, scalable, change("", `{"spec":{"replicas":%d}}`, 0, 1, 2, 4, 6, 9, 12)},
+		{"rollout", 6, scalable, change("", `{"spec":{"template":{"metadata":{"annotations":{"at":"%d"}}}}}`, 1, 2, 3)},
+		{"delete workload", 6, workloads, remove},
+		{"delete pod", 3, pods, remove},
+		{"blocking budget", 5, scalable, block},
+		{"change pool", 4, nodePools, change("", `{"spec":{"template":{"metadata":{"labels":{"revision":"r%d"}}}}}`, 1, 2, 3)},
+		{"replicas", 6, staticPools, change("", `{"spec":{"replicas":%d}}`, 0, 1, 2, 3, 4)},
+		{"change class", 3, classes, change("", `{"spec":{"userData":"echo %d"}}`, 1, 2, 3)},
+		{"reserve", 1, classes, change("", `{"spec":{"capacityReservationSelectorTerms":%s}}`, "null", `[{"id":"`+reservation+`"}]`)},
+		{"cordon", 3, nodes, change(`{"spec":{"unschedulable":null}}`, `{"spec":{"unschedulable":true}}`)},
+		{"protect node", 3, nodes, change(free, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}`)},
+		{"delete node", 4, nodes, remove},
+		{"delete nodeclaim", 4, nodeClaims, remove},
+		{"delete pool", 2, closedPools, remove},
 		// AWS
-		{"images", 3, publish},
-		{"interrupt", 6, onInstance("interrupt", awssim.Spot)},
-		{"rebalance", 3, onInstance("rebalance", awssim.Spot)},
-		{"terminate", 4, onInstance("terminate", "")},
-		{"shortage", 6, shortage},
-		{"zonal shift", 4, shift},
-		{"throttled", 4, throttle},
-		{"aws fails", 8, fail},
-		{"price", 3, price},
+		{"images", 3, world, publish},
+		{"interrupt", 6, instances(awssim.Spot), happens("interrupt")},
+		{"rebalance", 3, instances(awssim.Spot), happens("rebalance")},
+		{"terminate", 4, instances(""), happens("terminate")},
+		{"retire", 2, instances(""), happens("health")},
+		{"impair", 2, instances(""), happens("impair")},
+		{"shortage", 6, world, shortage},
+		{"addresses", 3, world, addresses},
+		{"zonal shift", 4, world, shift},
+		{"throttled", 4, world, throttle},
+		{"aws fails", 8, world, fail},
+		{"price", 3, world, price},
 		// machines
-		{"no kubelet", 4, noKubelet},
-		{"kubelet", 4, unhealthy},
-		{"kill", 8, kill},
-		{"kill in the middle", 8, killAt},
-		{"stop", 8, stop},
+		{"no kubelet", 4, world, noKubelet},
+		{"kubelet", 4, nodes, unhealthy},
+		{"kill", 8, world, kill},
+		{"kill in the middle", 8, world, killAt},
+		{"stop", 8, world, stop},
 	}
 }
 
 // ref is an object that may be changed, and where things run on it, what node.
 type ref struct{ kind, name, node string }
+
+func world(*player) []ref { return []ref{{}} }
 
 func workloads(p *player) []ref { return p.workloads }
 
@@ -95,9 +100,12 @@ func classes(*player) []ref {
 	return []ref{{kind: "EC2NodeClass", name: "a"}, {kind: "EC2NodeClass", name: "b"}}
 }
 
+// nodes are those that Kerf has seen: one that is deleted before is only found missing after a quarter of an hour.
 func nodes(p *player) (out []ref) {
 	for _, n := range p.world().Nodes {
-		out = append(out, ref{"Node", n.Name, n.Name})
+		if n.Labels[labels.Registered] == "true" {
+			out = append(out, ref{"Node", n.Name, n.Name})
+		}
 	}
 	return out
 }
@@ -116,8 +124,20 @@ func pods(p *player) (out []ref) {
 	return out
 }
 
+// instances are those of the capacity type, "" for any.
+func instances(capacity string) func(*player) []ref {
+	return func(p *player) (out []ref) {
+		for _, i := range p.world().Instances() {
+			if i.State == "running" && !i.Interrupted && (capacity == "" || i.CapacityType == capacity) {
+				out = append(out, ref{"Instance", i.ID, i.NodeName})
+			}
+		}
+		return out
+	}
+}
+
 func create(kind string) doing {
-	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+	return func(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 		p.made++
 		w, in := ref{kind: kind, name: fmt.Sprintf("w%d", p.made)}, pool{}
 		if r.IntN(2) == 0 {
@@ -130,12 +150,8 @@ func create(kind string) doing {
 }
 
 // buffer asks for capacity for more pods of a workload, and stays until all is deleted.
-func buffer(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	some := scalable(p)
-	if len(some) == 0 {
-		return "", nil
-	}
-	of, size := pick(r, some...), pick(r, "replicas: 1", "replicas: 3", "percentage: 50")
+func buffer(ctx context.Context, p *player, r *rand.Rand, of ref) (string, error) {
+	size := pick(r, "replicas: 1", "replicas: 3", "percentage: 50")
 	return fmt.Sprintf("a CapacityBuffer for %s of %s", size, of.name), p.Cluster.Apply(ctx, fmt.Appendf(nil, `apiVersion: autoscaling.x-k8s.io/v1beta1
 kind: CapacityBuffer
 metadata: {name: %s}
@@ -144,24 +160,18 @@ spec: {scalableRef: {apiGroup: apps, kind: %s, name: %s}, %s}
 }
 
 // block makes a budget that never allows an eviction. Pods that have two of them can't be evicted either.
-func block(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	some := scalable(p)
-	if len(some) == 0 {
-		return "", nil
-	}
-	of := pick(r, some...).name
-	p.later(func(ctx context.Context) error { return p.delete(ctx, "PodDisruptionBudget", "none-of-"+of) })
+func block(ctx context.Context, p *player, _ *rand.Rand, w ref) (string, error) {
+	of := w.name
+	p.later(func(ctx context.Context) error {
+		return p.delete(ctx, ref{kind: "PodDisruptionBudget", name: "none-of-" + of})
+	})
 	return "a budget lets no pod of " + of + " go", p.Cluster.Apply(ctx, []byte(budgetManifest("none-of-"+of, of, 0)))
 }
 
-// change patches one of some objects, with one of the values, until the end of the story where something undoes it.
-func change(of func(*player) []ref, undo, patch string, values ...any) doing {
-	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-		some := of(p)
-		if len(some) == 0 {
-			return "", nil
-		}
-		o, text := pick(r, some...), patch
+// change patches an object, with one of the values, until the end of the story where something undoes it.
+func change(undo, patch string, values ...any) doing {
+	return func(ctx context.Context, p *player, r *rand.Rand, o ref) (string, error) {
+		text := patch
 		if len(values) > 0 {
 			text = fmt.Sprintf(patch, pick(r, values...))
 		}
@@ -172,52 +182,42 @@ func change(of func(*player) []ref, undo, patch string, values ...any) doing {
 	}
 }
 
-// remove deletes one of some objects. A pool comes back at the end of the story.
-func remove(of func(*player) []ref) doing {
-	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-		some := of(p)
-		if len(some) == 0 {
-			return "", nil
-		}
-		o := pick(r, some...)
-		p.touch(o.node)
-		if o.kind == "NodePool" {
-			for _, c := range p.world().Live() {
-				if c.GetNodePool() == o.name {
-					p.touch(c.GetNode())
-				}
+// remove deletes an object. A pool comes back at the end of the story.
+func remove(ctx context.Context, p *player, _ *rand.Rand, o ref) (string, error) {
+	p.touch(o.node)
+	if o.kind == "NodePool" {
+		for _, c := range p.world().Live() {
+			if c.GetNodePool() == o.name {
+				p.touch(c.GetNode())
 			}
-			p.later(func(ctx context.Context) error { return p.Cluster.Apply(ctx, []byte(p.pool(o.name).manifest())) })
 		}
-		err := p.delete(ctx, o.kind, o.name)
-		if err == nil {
-			p.workloads = slices.DeleteFunc(p.workloads, func(w ref) bool { return w == o })
-		}
-		return fmt.Sprintf("%s %s is deleted", o.kind, o.name), err
+		p.later(func(ctx context.Context) error { return p.Cluster.Apply(ctx, []byte(p.pool(o.name).manifest())) })
 	}
+	err := p.delete(ctx, o)
+	if err == nil {
+		p.workloads = slices.DeleteFunc(p.workloads, func(w ref) bool { return w == o })
+	}
+	return fmt.Sprintf("%s %s is deleted", o.kind, o.name), err
 }
 
-func publish(ctx context.Context, p *player, _ *rand.Rand) (string, error) {
+func publish(ctx context.Context, p *player, _ *rand.Rand, _ ref) (string, error) {
 	_, err := p.Sim.PublishImages(ctx)
 	return "AWS publishes images", err
 }
 
-// onInstance is what AWS does to an instance of the capacity type, "" for any.
-func onInstance(call, capacity string) doing {
-	return func(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-		some := slices.DeleteFunc(p.world().Instances(), func(i awssim.InstanceState) bool {
-			return i.State != "running" || i.Interrupted || capacity != "" && i.CapacityType != capacity
-		})
-		if len(some) == 0 {
-			return "", nil
+// happens is what AWS does to an instance.
+func happens(call string) doing {
+	return func(ctx context.Context, p *player, _ *rand.Rand, i ref) (string, error) {
+		p.touch(i.node)
+		in := object{"instanceId": i.name}
+		if call == "health" {
+			in = object{"typeCode": "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", "instanceIds": []string{i.name}}
 		}
-		i := pick(r, some...)
-		p.touch(i.NodeName)
-		err := p.Sim.Post(ctx, call, object{"instanceId": i.ID})
+		err := p.Sim.Post(ctx, call, in)
 		if err != nil && strings.Contains(err.Error(), "already") {
 			return "", nil // Kerf was faster than the last look
 		}
-		return fmt.Sprintf("AWS: %s %s (%s)", call, i.ID, i.NodeName), err
+		return fmt.Sprintf("AWS: %s %s (%s)", call, i.name, i.node), err
 	}
 }
 
@@ -231,19 +231,27 @@ func (p *player) aws(ctx context.Context, call string, in, undo object) (string,
 	return fmt.Sprintf("AWS: %s %v", call, in), p.Sim.Post(ctx, call, in)
 }
 
-func shortage(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	of, capacity := anyType(r), pick(r, "", awssim.Spot)
-	if r.IntN(3) == 0 {
-		code := pick(r, "InsufficientInstanceCapacity", "UnfulfillableCapacity", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded")
-		in := object{"instanceType": of, "capacityType": capacity, "code": code}
-		return p.aws(ctx, "pool-fail", in, object{"instanceType": of, "capacityType": capacity, "code": ""})
+// shortage is of instances of a type, or of the account's quota for spot.
+func shortage(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
+	of, capacity, code := anyType(r), pick(r, "", awssim.Spot), pick(r, "InsufficientInstanceCapacity", "UnfulfillableCapacity", "MaxSpotInstanceCountExceeded")
+	switch {
+	case r.IntN(2) == 0:
+		in := object{"instanceType": of, "capacityType": capacity, "count": r.IntN(3)}
+		return p.aws(ctx, "stock", in, object{"instanceType": of, "capacityType": capacity, "count": -1})
+	case code == "MaxSpotInstanceCountExceeded":
+		of, capacity = "", awssim.Spot
 	}
-	in := object{"instanceType": of, "capacityType": capacity, "count": r.IntN(3)}
-	return p.aws(ctx, "stock", in, object{"instanceType": of, "capacityType": capacity, "count": -1})
+	return p.aws(ctx, "pool-fail", object{"instanceType": of, "capacityType": capacity, "code": code}, object{"instanceType": of, "capacityType": capacity, "code": ""})
+}
+
+// addresses lets a subnet have few or none.
+func addresses(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
+	subnet := pick(r, "subnet-0aaaaaaaaaaaaaaa1", "subnet-0bbbbbbbbbbbbbbb2", "subnet-0ccccccccccccccc3")
+	return p.aws(ctx, "addresses", object{"subnetId": subnet, "free": r.IntN(4)}, object{"subnetId": subnet, "free": -1})
 }
 
 // shift moves the cluster away from a zone. AWS allows one at a time.
-func shift(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func shift(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	if p.shifted {
 		return "", nil
 	}
@@ -252,21 +260,21 @@ func shift(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 	return p.aws(ctx, "shift", object{"zone": zone, "seconds": pick(r, 0, 20, 600)}, object{"zone": zone, "back": true})
 }
 
-func throttle(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func throttle(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	action := "ec2:" + pick(r, "CreateFleet", "TerminateInstances", "DescribeInstances", "CreateLaunchTemplate", "CreateTags")
 	return p.aws(ctx, "limit", object{"action": action, "burst": 1, "perSecond": 0.5}, object{"action": action, "burst": 1000, "perSecond": 1000})
 }
 
-func price(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func price(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	in := object{"instanceType": anyType(r), "zone": "us-east-1" + pick(r, "a", "b", "c"), "microUSD": 5_000 + r.IntN(200_000)}
 	return p.aws(ctx, "price", in, nil)
 }
 
-func noKubelet(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func noKubelet(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	return p.aws(ctx, "kubelets", object{"held": r.IntN(3) > 0}, object{"held": false})
 }
 
-func fail(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func fail(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	action := "ec2:" + pick(r, "CreateFleet", "CreateFleet", "TerminateInstances", "DescribeInstances", "CreateLaunchTemplate", "CreateTags")
 	if r.IntN(5) == 0 {
 		action = "*"
@@ -275,14 +283,9 @@ func fail(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 	return p.aws(ctx, "fail", object{"action": action, "code": code, "times": 1 + r.IntN(8), "after": r.IntN(3) == 0}, nil)
 }
 
-func unhealthy(ctx context.Context, p *player, r *rand.Rand) (string, error) {
-	some := slices.DeleteFunc(slices.Clone(p.world().Nodes), func(n corev1.Node) bool { return n.DeletionTimestamp != nil })
-	if len(some) == 0 {
-		return "", nil
-	}
-	name := pick(r, some...).Name
-	p.touch(name)
-	return "the kubelet of " + name + " reports that it is not ready", ignoreGone(kwok.Kubelet{Client: p.Kubernetes}.MakeUnhealthy(ctx, name, "drawn"))
+func unhealthy(ctx context.Context, p *player, _ *rand.Rand, n ref) (string, error) {
+	p.touch(n.name)
+	return "the kubelet of " + n.name + " reports that it is not ready", ignoreGone(kwok.Kubelet{Client: p.Kubernetes}.MakeUnhealthy(ctx, n.name, "drawn"))
 }
 
 // process is any that may be killed or stand still, Kerf's services more often than the rest.
@@ -299,7 +302,9 @@ func (p *player) process(r *rand.Rand) string {
 func ofCluster(name string) bool { return slices.Contains(harness.Components()[1:], name) }
 
 // kill ends a process, which is started again while the story goes on.
-func kill(_ context.Context, p *player, r *rand.Rand) (string, error) { return p.kill(p.process(r), r) }
+func kill(_ context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
+	return p.kill(p.process(r), r)
+}
 
 func (p *player) kill(name string, r *rand.Rand) (string, error) {
 	end, start := p.Kill, func(context.Context) error { return p.Revive(name) }
@@ -310,12 +315,15 @@ func (p *player) kill(name string, r *rand.Rand) (string, error) {
 }
 
 // killAt kills a process in the middle of something: while a claim is in some state, if any comes to it soon.
-func killAt(ctx context.Context, p *player, r *rand.Rand) (string, error) {
+func killAt(ctx context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	in := pick(r, clusterpb.ClaimState_CLAIM_STATE_LAUNCHING, clusterpb.ClaimState_CLAIM_STATE_LAUNCHED, clusterpb.ClaimState_CLAIM_STATE_DRAINING, clusterpb.ClaimState_CLAIM_STATE_TERMINATING)
 	name := pick(r, "actuator", "actuator", "watcher", "planner", stack.Etcd, harness.APIServer)
 	for range 20 {
 		if slices.ContainsFunc(p.world().Live(), func(c *clusterpb.Claim) bool { return c.GetState() == in }) {
 			told, err := p.kill(name, r)
+			if told == "" {
+				return "", err
+			}
 			return told + ", with a claim " + strings.TrimPrefix(in.String(), "CLAIM_STATE_"), err
 		}
 		if err := pause(ctx, lookEvery); err != nil {
@@ -326,7 +334,7 @@ func killAt(ctx context.Context, p *player, r *rand.Rand) (string, error) {
 }
 
 // stop lets a process stand still for some time, as on a machine that is out of memory or processor time.
-func stop(_ context.Context, p *player, r *rand.Rand) (string, error) {
+func stop(_ context.Context, p *player, r *rand.Rand, _ ref) (string, error) {
 	name, pid := p.process(r), p.Pid
 	if ofCluster(name) {
 		pid = p.Cluster.Pid

@@ -102,7 +102,7 @@ func (p *player) checkLimit(w story.World, q pool) {
 	total := int64(0)
 	for _, i := range w.Instances() {
 		if i.Tags[labels.NodePool] == q.name {
-			total += cores()[i.InstanceType]
+			total += cores(i.InstanceType)
 		}
 	}
 	if q.cpu > 0 && total > int64(q.cpu) {

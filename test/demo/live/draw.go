@@ -19,9 +19,10 @@ import (
 // Script is a drawn story.
 type Script struct {
 	Seed     uint64
-	examples string // the folder of the config
-	standby  bool   // a second watcher and a second actuator stand by
-	daemons  bool   // each node has a DaemonSet's pod
+	examples string   // the folder of the config
+	aws      []string // flags of the simulated AWS
+	standby  bool     // a second watcher and a second actuator stand by
+	daemons  bool     // each node has a DaemonSet's pod
 	pools    []pool
 	acts     []act
 }
@@ -51,16 +52,20 @@ func (p pool) bounded() bool { return p.cpu > 0 || p.static() }
 // static says that the pool has as many nodes as replicas.
 func (p pool) static() bool { return p.replicas > 0 }
 
-// cores are what instance types of the pools have.
-func cores() map[string]int64 {
-	return map[string]int64{
-		"c5.large": 2, "m5.large": 2, "r5.large": 2, "m5a.large": 2, "c5.xlarge": 4, "m5.xlarge": 4, "r5.xlarge": 4, "c5.2xlarge": 8,
+// instanceTypes are those of the pools.
+const instanceTypes = "c5.large, m5.large, r5.large, m5a.large, c5.xlarge, m5.xlarge, r5.xlarge, c5.2xlarge"
+
+func cores(instanceType string) int64 {
+	switch _, size, _ := strings.Cut(instanceType, "."); size {
+	case "large":
+		return 2
+	case "xlarge":
+		return 4
 	}
+	return 8
 }
 
-func anyType(r *rand.Rand) string {
-	return pick(r, "c5.large", "m5.large", "r5.large", "m5a.large", "c5.xlarge", "m5.xlarge", "r5.xlarge", "c5.2xlarge")
-}
+func anyType(r *rand.Rand) string { return pick(r, strings.Split(instanceTypes, ", ")...) }
 
 // reservation is one that class b selects.
 const reservation = "cr-0a"
@@ -68,7 +73,7 @@ const reservation = "cr-0a"
 // Options are the stack that the story is for.
 func (s Script) Options() stack.Options {
 	return stack.Options{
-		Seed: s.Seed, Examples: s.examples, Standby: s.standby, ZonalShift: true, Reserved: []string{reservation + ",m5.large,us-east-1b,2,default"},
+		Seed: s.Seed, Examples: s.examples, Standby: s.standby, ZonalShift: true, AWS: s.aws, Reserved: []string{reservation + ",m5.large,us-east-1b,2,default"},
 	}
 }
 
@@ -78,6 +83,7 @@ const fewest, more = 14, 15 // things that happen: up to 28
 func Draw(seed uint64) Script {
 	r := rand.New(rand.NewPCG(seed, 0x6c697665)) //nolint:gosec // a test's choices must be repeatable
 	s := Script{Seed: seed, examples: pick(r, "config", "config-next"), standby: r.IntN(3) == 0, daemons: r.IntN(2) == 0}
+	s.aws = pick(r, nil, nil, []string{"-limits"}, []string{"-describe-lag=2s"}, []string{"-spot-warning=10s"}, []string{"-describe-lag=5s", "-spot-warning=20s", "-limits"})
 	for i := range 3 + r.IntN(3) {
 		s.pools = append(s.pools, drawPool(r, i))
 	}
@@ -128,7 +134,7 @@ func (p pool) manifest() string {
 		}
 		return fmt.Sprintf(format, args...)
 	}
-	types := "c5.large, m5.large, r5.large, m5a.large, c5.xlarge, m5.xlarge, r5.xlarge, c5.2xlarge"
+	types := instanceTypes
 	if p.static() {
 		types = "c5.large, m5.large"
 	}
@@ -152,23 +158,6 @@ spec:
 		some(p.cpu > 0, "  limits: {cpu: %d}\n", p.cpu)
 }
 
-// classManifest is of class a, or of b, which has a reservation too.
-func classManifest(name string) string {
-	reserved := ""
-	if name == "b" {
-		reserved = fmt.Sprintf("  capacityReservationSelectorTerms: [{id: %s}]\n", reservation)
-	}
-	return fmt.Sprintf(`apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: %s}
-spec:
-  role: KerfNodeRole-kerf-demo
-  amiSelectorTerms: [{alias: al2023@latest}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: kerf-demo}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: kerf-demo}}]
-`, name) + reserved
-}
-
 // daemonManifest has the priority of daemons, which come after the pods that a node was bought for.
 const daemonManifest = `apiVersion: apps/v1
 kind: DaemonSet
@@ -187,8 +176,19 @@ spec:
 func (s Script) worldManifest() string {
 	const disks = 20
 	all := []string{
-		"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 1000\n", classManifest("a"), classManifest("b"),
+		"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: important}\nvalue: 1000\n",
 		"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: disks}\nprovisioner: kubernetes.io/no-provisioner\nvolumeBindingMode: WaitForFirstConsumer\n",
+	}
+	for i, reserved := range []string{"", "  capacityReservationSelectorTerms: [{id: " + reservation + "}]\n"} {
+		all = append(all, `apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: `+"ab"[i:i+1]+`}
+spec:
+  role: KerfNodeRole-kerf-demo
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: kerf-demo}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: kerf-demo}}]
+`+reserved)
 	}
 	for i := range 3 * disks {
 		zone := "abc"[i/disks : i/disks+1]
@@ -254,6 +254,3 @@ func workload(r *rand.Rand, kind, name string, in pool) (text, told string) {
 func budgetManifest(name, app string, away int) string {
 	return fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: %s}\nspec: {maxUnavailable: %d, selector: {matchLabels: {app: %s}}}\n", name, away, app)
 }
-
-// Name is by what people know the story.
-func (s Script) Name() string { return fmt.Sprintf("seed %d", s.Seed) }

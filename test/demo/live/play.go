@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +25,7 @@ import (
 
 const (
 	lookEvery    = 250 * time.Millisecond
-	actTimeout   = 10 * time.Second
+	actTimeout   = time.Minute // far more than is needed, for machines that are busy
 	readyTimeout = 60 * time.Second
 )
 
@@ -53,7 +54,7 @@ func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Scrip
 	for _, q := range script.pools {
 		line.Fact(q.name, fmt.Sprintf("%+v", q))
 	}
-	line.Fact("config", fmt.Sprintf("%s, with a DaemonSet: %t, with standbys: %t", script.examples, script.daemons, script.standby))
+	line.Fact("config", fmt.Sprintf("%s, with a DaemonSet: %t, with standbys: %t, of AWS: %v", script.examples, script.daemons, script.standby, script.aws))
 	if err := p.Cluster.Apply(ctx, []byte(script.worldManifest())); err != nil {
 		return err
 	}
@@ -105,7 +106,11 @@ func (p *player) act(ctx context.Context, a act) error {
 	out := p.anyAway()
 	within, cancel := context.WithTimeout(ctx, actTimeout)
 	defer cancel()
-	told, err := a.kind.do(within, p, rand.New(rand.NewPCG(a.seed, 0))) //nolint:gosec // a test's choices must be repeatable
+	r, some := rand.New(rand.NewPCG(a.seed, 0)), a.kind.to(p) //nolint:gosec // a test's choices must be repeatable
+	if len(some) == 0 {
+		return nil
+	}
+	told, err := a.kind.do(within, p, r, pick(r, some...))
 	if err != nil && (out || p.anyAway()) {
 		told, err = fmt.Sprintf("not done: %s: %v", a.kind.name, err), nil
 	}
@@ -157,6 +162,9 @@ func (p *player) anyAway() bool {
 // later adds what is undone when the story ends.
 func (p *player) later(do func(context.Context) error) { p.undo = append(p.undo, do) }
 
+// free takes the annotation of what must not be disrupted away.
+const free = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`
+
 // peace ends all troubles: processes are back, AWS has everything, and no pod, budget or pool keeps the cluster from coming to rest.
 func (p *player) peace(ctx context.Context) error {
 	p.outages.Wait()
@@ -165,7 +173,6 @@ func (p *player) peace(ctx context.Context) error {
 			return p.patch(ctx, q, `{"spec":{"template":{"spec":{"expireAfter":"Never"}}}}`)
 		})
 	}
-	const free = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`
 	for _, w := range scalable(p) { // what Jobs have is for good
 		p.later(func(ctx context.Context) error { return p.patch(ctx, w, `{"spec":{"template":`+free+`}}`) })
 	}
@@ -195,32 +202,19 @@ func (p *player) pool(name string) pool {
 
 // api is where objects of a kind are.
 func (p *player) api(kind string) dynamic.ResourceInterface {
-	group, ofNamespace, plural := "v1", true, strings.ToLower(kind)+"s"
-	switch kind {
-	case "Deployment", "StatefulSet":
-		group = "apps/v1"
-	case "Job":
-		group = "batch/v1"
-	case "PodDisruptionBudget":
-		group = "policy/v1"
-	case "CapacityBuffer":
-		group = "autoscaling.x-k8s.io/v1beta1"
-	case "Node":
-		ofNamespace = false
-	case "NodePool", "NodeClaim":
-		group, ofNamespace = "karpenter.sh/v1", false
-	case "EC2NodeClass":
-		group, ofNamespace, plural = "karpenter.k8s.aws/v1", false, "ec2nodeclasses"
+	group := map[string]string{
+		"Deployment": "apps", "StatefulSet": "apps", "Job": "batch", "PodDisruptionBudget": "policy", "CapacityBuffer": "autoscaling.x-k8s.io",
+		"NodePool": "karpenter.sh", "NodeClaim": "karpenter.sh", "EC2NodeClass": "karpenter.k8s.aws",
+	}[kind]
+	version := "v1"
+	if kind == "CapacityBuffer" {
+		version = "v1beta1"
 	}
-	version, err := schema.ParseGroupVersion(group)
-	if err != nil {
-		panic(err) // written above
+	resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
+	if strings.HasPrefix(group, "karpenter") || kind == "Node" {
+		return p.Dynamic.Resource(resource)
 	}
-	all := p.Dynamic.Resource(version.WithResource(plural))
-	if ofNamespace {
-		return all.Namespace(metav1.NamespaceDefault)
-	}
-	return all
+	return p.Dynamic.Resource(resource).Namespace(metav1.NamespaceDefault)
 }
 
 func (p *player) list(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
@@ -236,8 +230,8 @@ func (p *player) patch(ctx context.Context, o ref, patch string) error {
 	return ignoreGone(err)
 }
 
-func (p *player) delete(ctx context.Context, kind, name string) error {
-	return ignoreGone(p.api(kind).Delete(ctx, name, inBackground()))
+func (p *player) delete(ctx context.Context, o ref) error {
+	return ignoreGone(p.api(o.kind).Delete(ctx, o.name, inBackground()))
 }
 
 func inBackground() metav1.DeleteOptions {

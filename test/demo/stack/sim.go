@@ -12,8 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
-// simTimeout is for one call of the simulator's own API.
-const simTimeout = 5 * time.Second
+// simTimeout is for one call of the simulator's own API: far more than it needs, for machines that are busy.
+const simTimeout = 30 * time.Second
 
 // Sim asks and steers the simulated AWS through its admin API. Safe for concurrent use.
 type Sim struct {

@@ -59,6 +59,8 @@ type Options struct {
 	Reserved []string
 	// ZonalShift lets AWS shift the cluster away from a zone, and the actuator ask.
 	ZonalShift bool
+	// AWS are further flags of the simulated AWS.
+	AWS []string
 	// Scraped has Services serve metrics, under Karpenter's names too. Else they measure nothing.
 	Scraped bool
 	// Examples is a folder under deploy/examples, whose config files lie below the stack's own settings; "" is none.
@@ -225,6 +227,7 @@ func (s *Stack) startAWS(ctx context.Context) error {
 	if s.opts.ZonalShift {
 		args = append(args, "-zonal-shift")
 	}
+	args = append(args, s.opts.AWS...)
 	for _, r := range s.opts.Reserved {
 		args = append(args, "-reserve", r)
 	}
