@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -24,6 +25,17 @@ func drain(c model.Claim, e Event, now time.Time) Result {
 		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(*grace))
 	}
 	return does(enter(c, model.ClaimDraining, now), EffectTaintNode)
+}
+
+// drainOpen ends an instance whose node has not registered. Where the node is open all the same, it runs pods, which are moved as those of any
+// node: the leader that opened it has ended, or it has just been opened and was not seen so yet.
+func drainOpen(c model.Claim, e Event, now time.Time) Result {
+	closed := func(t model.Taint) bool { return t.Key == labels.TaintUnregistered && t.Effect == model.NoExecute }
+	if !e.NodeThere || slices.ContainsFunc(e.Node.Taints, closed) {
+		return end(c, e, now)
+	}
+	c.Node = e.Node.Name
+	return drain(c, e, now)
 }
 
 // excluded says that load balancers are told to leave the node alone.

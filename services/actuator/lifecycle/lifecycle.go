@@ -59,7 +59,8 @@ const (
 	EventNodeSeen
 	// EventNodeAbsent: the cluster has had no node for the claim since Time; Reason, if set, is why its instance must stay.
 	EventNodeAbsent
-	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens.
+	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens. Node is the node,
+	// if NodeThere.
 	EventDrain
 	// EventDisrupt: Disruption was accepted and names the claim.
 	EventDisrupt
@@ -120,7 +121,7 @@ type Event struct {
 	Offerings []model.RankedOffering
 
 	Node cluster.Node
-	// NodeThere says for EventInstanceEnded, EventInstanceAbsent and EventTick that the cluster has a node for the claim.
+	// NodeThere says for EventInstanceEnded, EventInstanceAbsent, EventDrain and EventTick that the cluster has a node for the claim.
 	NodeThere bool
 	// Held are pods ("namespace/name") whose eviction should wait a little; Blocked are those whose last eviction was
 	// refused, with the words.
@@ -250,7 +251,7 @@ func table(s model.ClaimState) answers {
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
-			EventDrain:          end,
+			EventDrain:          drainOpen,
 			EventDisrupt:        noteDisruption,
 			EventRollBack:       clearDisruption,
 		}

@@ -72,6 +72,9 @@ type Seen struct {
 func Advance(c model.Claim, happened []Event, s Seen, now time.Time) (r Result, moved bool) {
 	r.Claim = c
 	answer := func(e Event) bool {
+		if e.Kind == EventDrain {
+			e.node(s)
+		}
 		next := Step(r.Claim, e, now)
 		changed := next.Claim.State != r.Claim.State
 		if changed {

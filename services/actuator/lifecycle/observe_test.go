@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -102,6 +103,38 @@ func TestWhatWasSeenSaysNothingAboutTheNextState(t *testing.T) {
 	r, moved = Advance(inState(model.ClaimInitialized), []Event{drain}, seen, at(5))
 	if !moved || r.Claim.State != model.ClaimDraining || r.Claim.DisruptionReason != model.ReasonEmpty {
 		t.Errorf("%s for %s: want that what happened comes first", r.Claim.State, r.Claim.DisruptionReason)
+	}
+}
+
+// A leader opens a node before it stores that the node is registered. Where it ends in between, the next one finds pods there.
+func TestANodeThatIsOpenIsDrainedThoughItIsNotRegistered(t *testing.T) {
+	unregistered := func(effect model.TaintEffect) *cluster.Node {
+		n := syncedNode(nil)
+		n.Taints = append(n.Taints, model.Taint{Key: labels.TaintUnregistered, Effect: effect})
+		return &n
+	}
+	open := syncedNode(nil)
+	notice := []*model.Notice{{Kind: model.NoticeSpotInterruption, Deadline: at(2)}}
+	drain := []Event{{Kind: EventDrain, DisruptionReason: model.ReasonDeleted}}
+	for name, c := range map[string]struct {
+		happened []Event
+		seen     Seen
+		want     model.ClaimState
+	}{
+		"no node":                                 {seen: Seen{Deleted: true}, want: model.ClaimTerminating},
+		"one that takes no pods yet":              {seen: Seen{Deleted: true, Node: unregistered(model.NoExecute)}, want: model.ClaimTerminating},
+		"an open one":                             {seen: Seen{Deleted: true, Node: &open}, want: model.ClaimDraining},
+		"one whose pods were bound by Kerf":       {seen: Seen{Deleted: true, Node: unregistered(model.NoSchedule)}, want: model.ClaimDraining},
+		"an open one that EC2 takes back":         {seen: Seen{Notices: notice, Node: &open}, want: model.ClaimDraining},
+		"an open one that a disruption ends":      {happened: drain, seen: Seen{Node: &open}, want: model.ClaimDraining},
+		"one that is closed and that EC2 takes":   {seen: Seen{Notices: notice, Node: unregistered(model.NoExecute)}, want: model.ClaimTerminating},
+		"an open one whose instance is gone, too": {seen: Seen{Deleted: true, Node: &open, Listed: at(1), Instances: instances(cloud.Terminated)}, want: model.ClaimTerminating},
+	} {
+		c.seen.Places = func() *Places { return &Places{} }
+		r, _ := Advance(inState(model.ClaimLaunched), c.happened, c.seen, at(1))
+		if r.Claim.State != c.want || c.want == model.ClaimDraining && r.Claim.Node != open.Name {
+			t.Errorf("%s: it is %s of node %q, want %s", name, r.Claim.State, r.Claim.Node, c.want)
+		}
 	}
 }
 

@@ -285,7 +285,11 @@ func (l *Loop) Delete(ctx context.Context, id model.ClaimID) (model.Claim, error
 		if c.State >= model.ClaimDraining {
 			return nil // it is on its way, or over
 		}
-		r := lifecycle.Step(*c, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted}, time.Now())
+		e := lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted}
+		if n := t.cluster.Node(c); n != nil {
+			e.Node, e.NodeThere = *n, true
+		}
+		r := lifecycle.Step(*c, e, time.Now())
 		if err := t.commit(context.WithoutCancel(ctx), store.Batch{PutClaims: []model.Claim{r.Claim}}); err != nil {
 			return err
 		}
