@@ -21,22 +21,10 @@ import (
 	"github.com/kerf-dev/kerf/test/demo/story"
 )
 
-// past is what was seen since the story began.
-type past struct {
-	evicted  map[string]bool // pods that were evicted, by uid
-	draining map[string]bool // claims that have begun to drain
-	ending   map[string]bool // nodes whose instances AWS ended when it was last looked at
-	sizes    map[string][]size
-}
-
 // size is how many nodes a pool had.
 type size struct {
 	at time.Time
 	n  int
-}
-
-func newPast() past {
-	return past{evicted: map[string]bool{}, draining: map[string]bool{}, sizes: map[string][]size{}}
 }
 
 // wrong notes what is not as promised, once.
@@ -85,14 +73,14 @@ func (p *player) watch(ctx context.Context) {
 func (p *player) checkPods(w story.World) {
 	for i := range w.Pods {
 		pod := &w.Pods[i]
-		if node := pod.Spec.NodeName; p.past.ending[node] && w.Blind == nil && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && !ofDaemon(pod) {
+		if node := pod.Spec.NodeName; p.ending[node] && w.Blind == nil && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && !ofDaemon(pod) {
 			p.wrong("pod %s runs on %s, whose instance is ended", pod.Name, node)
 		}
 	}
-	p.past.ending = map[string]bool{}
+	p.ending = map[string]bool{}
 	for _, i := range w.AWS.Instances {
 		if !i.Live() && !p.isTouched(i.NodeName) && p.pool(i.Tags[labels.NodePool]).drainFor == "" {
-			p.past.ending[i.NodeName] = true
+			p.ending[i.NodeName] = true
 		}
 	}
 }
@@ -129,17 +117,17 @@ func (p *player) checkBudget(w story.World, q pool, away bool) {
 			clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED:
 			if c.GetState() == clusterpb.ClaimState_CLAIM_STATE_DRAINING {
 				draining++
-				more = more || !p.past.draining[c.GetId()]
-				p.past.draining[c.GetId()] = true
+				more = more || !p.draining[c.GetId()]
+				p.draining[c.GetId()] = true
 			}
 		}
 	}
 	now := time.Now()
-	sizes := append(p.past.sizes[q.name], size{now, all})
+	sizes := append(p.sizes[q.name], size{now, all})
 	if !away {
 		sizes = slices.DeleteFunc(sizes, func(s size) bool { return now.Sub(s.at) > sizesFor })
 	}
-	p.past.sizes[q.name] = sizes
+	p.sizes[q.name] = sizes
 	most := slices.MaxFunc(sizes, func(a, b size) int { return a.n - b.n }).n
 	if allowed := budget(q.budget, most); more && draining > allowed {
 		p.wrong("pool %s: %d nodes drain at once by choice; its budget %q of %d nodes allows %d", q.name, draining, q.budget, most, allowed)
@@ -184,7 +172,7 @@ func (p *player) sees(o any) {
 	})
 	p.mu.Lock()
 	if evicted {
-		p.past.evicted[string(pod.UID)] = true
+		p.evicted[string(pod.UID)] = true
 	}
 	touched, in := p.touched[pod.Spec.NodeName], pool{}
 	for _, c := range p.seen.Claims {

@@ -39,10 +39,15 @@ type player struct {
 	shifted   bool                          // there was a zonal shift
 	undo      []func(context.Context) error // what gives the world its peace
 
+	// What was seen when it was last looked.
+	draining map[string]bool   // claims that have begun to drain
+	ending   map[string]bool   // nodes whose instances AWS has ended
+	sizes    map[string][]size // of pools, lately
+
 	outages sync.WaitGroup
 	mu      sync.Mutex
 	seen    story.World
-	past    past
+	evicted map[string]bool // pods that were, by uid
 	away    map[string]bool // processes that are killed, or stand still
 	touched map[string]bool // nodes that others than Kerf have ended, or made unfit
 	found   []string        // what was found wrong
@@ -50,7 +55,9 @@ type player struct {
 
 // Play plays the story of a script on a stack on which nothing was played yet. The error is all that was not as promised.
 func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Script) error {
-	p := &player{Stack: s, script: script, line: line, away: map[string]bool{}, touched: map[string]bool{}, past: newPast()}
+	p := &player{
+		Stack: s, script: script, line: line, away: map[string]bool{}, touched: map[string]bool{}, evicted: map[string]bool{}, draining: map[string]bool{}, sizes: map[string][]size{},
+	}
 	for _, q := range script.pools {
 		line.Fact(q.name, fmt.Sprintf("%+v", q))
 	}
@@ -91,7 +98,7 @@ func Play(ctx context.Context, s *stack.Stack, line *show.Timeline, script Scrip
 	instances := len(p.world().AWS.Instances)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line.Fact("summary", fmt.Sprintf("%d instances launched, %d evictions", instances, len(p.past.evicted)))
+	line.Fact("summary", fmt.Sprintf("%d instances launched, %d evictions", instances, len(p.evicted)))
 	if len(p.found) > 0 {
 		return errors.New(strings.Join(p.found, "\n"))
 	}

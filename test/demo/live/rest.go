@@ -23,7 +23,7 @@ const (
 	restFor = 10 * time.Second
 	// stuckAfter is how long nothing may change before; a shortage of AWS's is remembered for three minutes. A busy machine needs
 	// longer for each change, and makes no fewer. endless is for what changes for ever.
-	stuckAfter, endless = 4 * time.Minute, 12 * time.Minute
+	stuckAfter, endless = 4 * time.Minute, 10 * time.Minute
 )
 
 // await waits until check has had no complaint, and nothing has changed, for some time.
@@ -32,10 +32,12 @@ func (p *player) await(ctx context.Context, what string, still time.Duration, ch
 	for pause(ctx, lookEvery) == nil {
 		w := p.world()
 		complaints := check(ctx, w)
-		if now := shape(w); now != last || w.Blind != nil {
-			changed, content, last = time.Now(), time.Now(), now
+		now := shape(w)
+		moved := now != last
+		if last = now; moved {
+			changed = time.Now()
 		}
-		if len(complaints) > 0 {
+		if moved || w.Blind != nil || len(complaints) > 0 {
 			content = time.Now()
 		}
 		switch {
@@ -82,7 +84,8 @@ func (p *player) restless(ctx context.Context, w story.World) []string {
 	if len(c) > 0 {
 		return c // the rest would only say what comes of it
 	}
-	for _, err := range []error{c.pools(ctx, p, w), c.buffers(ctx, p), c.nodeClaims(ctx, p, w)} {
+	c.unused(p, w)
+	for _, err := range []error{c.pools(ctx, p, w), c.nodeClaims(ctx, p, w)} {
 		if err != nil {
 			c.add(true, "%v", err)
 		}
@@ -149,37 +152,16 @@ func (c *complaints) pools(ctx context.Context, p *player, w story.World) error 
 	return err
 }
 
-// buffers complains of buffers that are not looked after and, where there are none, of nodes without a use.
-func (c *complaints) buffers(ctx context.Context, p *player) error {
-	list, err := p.list(ctx, "CapacityBuffer")
-	if err != nil {
-		return err
-	}
-	for _, o := range list {
-		kind, _, _ := unstructured.NestedString(o.Object, "spec", "scalableRef", "kind")
-		of, err := p.api(kind).Get(ctx, o.GetName(), metav1.GetOptions{})
-		if ignoreGone(err) != nil {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		c.notTrue(o, "ReadyForProvisioning")
-		in, _, _ := unstructured.NestedString(of.Object, "spec", "template", "spec", "nodeSelector", "pool")
-		replicas, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
-		if replicas > 0 && !p.pool(in).bounded() && kind == "Deployment" {
-			c.notTrue(o, "Provisioning")
-		}
-	}
-	used, w := map[string]bool{}, p.world()
+// unused complains of nodes without a use.
+func (c *complaints) unused(p *player, w story.World) {
+	used := map[string]bool{}
 	for i := range w.Pods {
 		used[w.Pods[i].Spec.NodeName] = used[w.Pods[i].Spec.NodeName] || w.Pods[i].Status.Phase == corev1.PodRunning && !ofDaemon(&w.Pods[i])
 	}
 	for _, n := range w.Nodes {
 		in := n.Labels[labels.NodePool]
-		c.add(len(list) == 0 && !used[n.Name] && !p.pool(in).static(), "node %s of pool %s has no pods, and stays", n.Name, in)
+		c.add(!used[n.Name] && !p.pool(in).static(), "node %s of pool %s has no pods, and stays", n.Name, in)
 	}
-	return nil
 }
 
 // nodeClaims complains where instances, nodes and NodeClaims are not one to one to one, and of nodes that are unfit.

@@ -25,8 +25,8 @@ import (
 const (
 	// lookEvery is how often the world is looked at: often enough to tell what happens, seldom enough for two cores.
 	lookEvery = 100 * time.Millisecond
-	// lookTimeout bounds one question of a look.
-	lookTimeout = 2 * time.Second
+	// lookTimeout bounds one question of a look: far more than an answer takes, for machines that are busy.
+	lookTimeout = 6 * time.Second
 	// namespace is where the story's workloads live.
 	namespace = metav1.NamespaceDefault
 )
