@@ -95,7 +95,6 @@ func TestAnAPIServerThatIsGoneIsTold(t *testing.T) {
 
 // TestClientGosOwnLinesAreKerfs: they went to standard error in a form of their own, which no reader of JSON takes.
 func TestClientGosOwnLinesAreKerfs(t *testing.T) {
-	defer klog.ClearLogger()
 	log, logger := newLog(slog.LevelInfo)
 	kubeclient.Log(logger)
 	klog.InfoS("Warning: watch ended with error", "type", "pods")
