@@ -204,7 +204,8 @@ func TestTheLiveClusterIsPlannedFor(t *testing.T) {
 	}
 }
 
-// newer is the planner of a newer release, whose plans have reasons that this one does not know.
+// newer is the planner of a newer release, whose plans have reasons that this one does not know: those that only explain, and those of
+// disruptions.
 type newer struct {
 	plannerpb.UnimplementedPlannerServiceServer
 }
@@ -223,7 +224,9 @@ func (newer) Session(stream plannerpb.PlannerService_SessionServer) error {
 	if err != nil {
 		return err
 	}
-	resp.GetPlan().GetNodes()[0].Reason = &clusterpb.Reason{Code: 9999, Message: "news"}
+	news := &clusterpb.Reason{Code: 9998, Message: "news"}
+	resp.GetPlan().GetNodes()[0].Reason = news
+	resp.GetPlan().Disruptions = append(resp.GetPlan().GetDisruptions(), &plannerpb.Disruption{Id: "d-1", DisruptionReason: 9999, Reason: news})
 	part := &plannerpb.PlanPart{Plan: resp.GetPlan(), Last: true}
 	return stream.Send(&plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: part}})
 }
@@ -236,7 +239,7 @@ func TestThePlanOfANewerReleaseIsShown(t *testing.T) {
 	if r.code != cli.ExitOK || !strings.Contains(r.out, `"news"`) {
 		t.Errorf("exit code %d, printed %.200q; want the plan", r.code, r.out)
 	}
-	if want := "9999 is not known"; !strings.Contains(r.err, want) || !strings.Contains(r.err, "take the kerf of the planner's release") {
+	if want := "9999 is not known"; !strings.Contains(r.err, want) || strings.Contains(r.err, "9998") || !strings.Contains(r.err, "take the kerf of the planner's release") {
 		t.Errorf("said %q, want a warning with %q, and what to do", r.err, want)
 	}
 }
