@@ -166,6 +166,8 @@ type Eviction struct {
 	// Force deletes the pod in spite of budgets, with Grace as its grace period.
 	Force bool
 	Grace time.Duration
+	// Again says that the pod is being deleted already, and has been told why.
+	Again bool
 }
 
 // Publication is what users should see.

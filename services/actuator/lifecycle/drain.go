@@ -183,7 +183,7 @@ func forceTime(deadline time.Time, p cluster.Pod) time.Time {
 
 // evict asks for the pod to go; a grace above zero asks by force.
 func evict(p cluster.Pod, grace time.Duration) cluster.Eviction {
-	return cluster.Eviction{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Force: grace > 0, Grace: grace}
+	return cluster.Eviction{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Force: grace > 0, Grace: grace, Again: !p.DeletionTime.IsZero()}
 }
 
 // leaves says that the drain has to move the pod: it is not finished, not the kubelet's own, does not stay by its own

@@ -28,13 +28,13 @@ func drain(c model.Claim, e Event, now time.Time) Result {
 }
 
 // drainOpen ends an instance whose node has not registered. Where the node is open all the same, it runs pods, which are moved as those of any
-// node: the leader that opened it has ended, or it has just been opened and was not seen so yet.
+// node, and it has registered: the leader that opened it has ended before that was stored.
 func drainOpen(c model.Claim, e Event, now time.Time) Result {
 	closed := func(t model.Taint) bool { return t.Key == labels.TaintUnregistered && t.Effect == model.NoExecute }
 	if !e.NodeThere || slices.ContainsFunc(e.Node.Taints, closed) {
 		return end(c, e, now)
 	}
-	c.Node = e.Node.Name
+	c.Node, c.Reached = e.Node.Name, model.ClaimRegistered
 	return drain(c, e, now)
 }
 
@@ -81,7 +81,7 @@ func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 		until = late
 	}
 	if until.IsZero() || now.Before(until) {
-		if e.Trouble != "" {
+		if e.Trouble != "" && c.Failure.Code != model.CodeNotInitialized { // what it left Registered for stays
 			c.Failure = about(c, model.CodeDrainBlocked, "%s", e.Trouble)
 		}
 		r := does(c, EffectTaintNode)
@@ -115,7 +115,7 @@ func halfway(c model.Claim) time.Time {
 // drainNext evicts the next pods, and ends the instance once none is left.
 func drainNext(c model.Claim, e Event, now time.Time) Result {
 	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked, Unasked: e.Unasked, Trouble: e.Trouble}, now)
-	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays
+	if c.Failure.Code == model.CodeDrainBlocked {
 		c.Failure = model.Reason{}
 	}
 	if d.Done {

@@ -95,6 +95,7 @@ func examples() []example {
 		{"no capacity, more to try", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Offerings: offering}, at(1)},
 		{"no capacity at all", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Reason: model.Reason{Message: "x"}}, at(1)},
 		{"refused", Event{Kind: EventLaunchFailed, Failure: FailureRefused, Reason: model.Reason{Message: "x"}}, at(1)},
+		{"its node is open", Event{Kind: EventDrain, NodeThere: true, Node: syncedNode(nil)}, at(1)},
 		{"", Event{Kind: EventInstanceSeen, Instance: Instance{ID: "i-1"}}, at(1)},
 		{"", Event{Kind: EventInstanceEnding}, at(1)},
 		{"", Event{Kind: EventInstanceEnded}, at(1)},

@@ -135,10 +135,10 @@ func (r resource) remove(ctx context.Context, name string, options metav1.Delete
 
 type pods struct{ resource }
 
-// List implements PodClient.
+// List implements PodClient. It is not tried again here, where an API server that has too much to do would hold the caller for minutes.
 func (p pods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
 	out := &corev1.PodList{}
-	return out, p.to(p.Get()).VersionedParams(&o, p.codec).Do(ctx).Into(out)
+	return out, p.to(p.Get()).MaxRetries(0).VersionedParams(&o, p.codec).Do(ctx).Into(out)
 }
 
 // Patch implements PodClient. What the pod is afterwards is not read: caches show it.

@@ -326,6 +326,8 @@ func (s *claims) shut(id model.ClaimID, n model.NodeName, err error) {
 	why := ""
 	if err != nil {
 		why = fmt.Sprintf("node %s can't be shut to new pods: %v", n, err)
+	} else {
+		delete(s.empty, id) // pods may have come until now
 	}
 	s.troubled(id, why)
 }

@@ -137,6 +137,9 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	})
 }
 
+// askTime bounds how long the API server is waited for: taints have the same slots, and it is asked again.
+const askTime = 10 * time.Second
+
 // askPods asks the API server for the pods of a node of which none is seen.
 func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	n := x.cluster.Node(&c)
@@ -149,15 +152,23 @@ func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: jobs.Kube, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) (err error) {
+			ctx, cancel := context.WithTimeout(ctx, askTime)
+			defer cancel()
 			pods, err = x.cfg.Kube.PodsOn(ctx, n.Name)
 			return err
 		},
 		Done: func(err error) {
-			x.claims.answered(c.ID, n, pods, err)
 			failed(err)
+			if x.passes(key, err) {
+				return
+			}
+			x.claims.answered(c.ID, n, pods, err)
 		},
 	})
 }
+
+// passes says that an error is the first of its work: what is over when it is tried again, a moment later, is nobody's trouble.
+func (x *effects) passes(key string, err error) bool { return err != nil && x.jobs.Fails(key) < 2 }
 
 // ignoreNotFound is for what is as it should be once it is gone: the cache will show it.
 func ignoreNotFound(err error) error {
@@ -241,7 +252,7 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		Run: run,
 		Done: func(err error) {
 			failed(err)
-			if kind == lifecycle.EffectTaintNode && c.State == model.ClaimDraining {
+			if kind == lifecycle.EffectTaintNode && c.State == model.ClaimDraining && !x.passes(key, err) {
 				x.claims.shut(c.ID, change.Node, err)
 			}
 		},

@@ -174,7 +174,7 @@ const (
 	ReasonCode_REASON_CODE_LAUNCH_TIMEOUT ReasonCode = 124
 	// The instance ended without being asked to.
 	ReasonCode_REASON_CODE_INSTANCE_LOST ReasonCode = 125
-	// A pod delays the drain.
+	// A pod, a volume or what refuses to shut the node delays the drain.
 	ReasonCode_REASON_CODE_DRAIN_BLOCKED ReasonCode = 126
 	// A replacement failed, so that what it should replace stays.
 	ReasonCode_REASON_CODE_REPLACEMENT_FAILED ReasonCode = 127

@@ -36,7 +36,9 @@ func Evict(ctx context.Context, pods apiserver.PodClient, e cluster.Eviction, no
 
 	var err error
 	if e.Force {
-		mark(ctx, pods, e, now)
+		if !e.Again {
+			mark(ctx, pods, e, now)
+		}
 		grace := int64(e.Grace.Seconds())
 		options.GracePeriodSeconds = &grace
 		err = pods.Delete(ctx, e.Name, options)
