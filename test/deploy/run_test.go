@@ -252,11 +252,10 @@ func (i *installation) play(t *testing.T, numbers ...int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var actuators leading
+	s.Actuators = nil
 	for _, p := range i.serving(actuatorPort) {
-		actuators.all = append(actuators.all, actuatorpb.NewActuatorServiceClient(i.dial(t, "kerf-operator-tls", p, actuatorPort)))
+		s.Actuators = append(s.Actuators, actuatorpb.NewActuatorServiceClient(i.dial(t, "kerf-operator-tls", p, actuatorPort)))
 	}
-	s.Actuator = actuators
 	steps := slices.DeleteFunc(story.Steps(), func(step story.Step) bool { return !slices.Contains(numbers, step.Number) })
 	var text strings.Builder
 	line := show.New(&text, true)
@@ -266,22 +265,6 @@ func (i *installation) play(t *testing.T, numbers ...int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// leading asks the actuator that answers: the one that leads.
-type leading struct {
-	actuatorpb.ActuatorServiceClient
-
-	all []actuatorpb.ActuatorServiceClient
-}
-
-func (l leading) ListClaims(ctx context.Context, req *actuatorpb.ListClaimsRequest, opts ...grpc.CallOption) (resp *actuatorpb.ListClaimsResponse, err error) {
-	for _, one := range l.all {
-		if resp, err = one.ListClaims(ctx, req, opts...); err == nil {
-			return resp, nil
-		}
-	}
-	return nil, err
 }
 
 // aws starts a simulated AWS beside an overlay that has none, where the machine's environment has the services look for AWS.
