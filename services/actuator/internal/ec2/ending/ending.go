@@ -133,7 +133,7 @@ func concernsAll(err error) bool {
 	case awserror.Throttled, awserror.Server, awserror.Unknown:
 		return true
 	case awserror.Unauthorized: // rights may be bound to tags, and the end of one instance may be forbidden
-		return !awserror.LacksRight(err) && awserror.Code(err) != "OperationNotPermitted"
+		return !awserror.LacksRight(err) && !awserror.Protected(err)
 	default:
 		return false
 	}
