@@ -41,7 +41,7 @@ func (a *aws) InstanceTypes(context.Context) ([]catalog.Type, error) { return ni
 
 func (a *aws) OnDemandPrices(context.Context) (map[model.TypeName]int64, error) { return nil, a.err }
 
-// TestAProtectedInstanceIsNoLackOfRights: that somebody forbids the end of one instance paged whoever looks after credentials.
+// TestAProtectedInstanceIsNoLackOfRights: an instance that is protected from its end paged the engineer on call for the credentials.
 func TestAProtectedInstanceIsNoLackOfRights(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Actuator)
 	a := &aws{err: fmt.Errorf("%w: %w", cloud.ErrUnauthorized, &smithy.GenericAPIError{Code: "OperationNotPermitted"})}

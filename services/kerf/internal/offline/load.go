@@ -217,11 +217,15 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 
 // unfilled says at the end of each line whether it is a variable that is wrong.
 func unfilled(err error) error {
-	lines := strings.Split(err.Error(), "\n")
+	text := err.Error()
+	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		lines[i] = l + template.Unfilled(l)
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	if told := strings.Join(lines, "\n"); told != text {
+		return errors.New(told)
+	}
+	return err
 }
 
 // located puts the name of the file before an error about an object. Where there are several they are read anew for it, each by
