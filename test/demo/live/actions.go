@@ -149,9 +149,8 @@ func create(kind string) doing {
 	}
 }
 
-// buffer asks for capacity for more pods of a workload, until the end of the story.
+// buffer asks for capacity for more pods of a workload, and stays until all is deleted.
 func buffer(ctx context.Context, p *player, r *rand.Rand, of ref) (string, error) {
-	p.later(func(ctx context.Context) error { return p.delete(ctx, ref{kind: "CapacityBuffer", name: of.name}) })
 	size := pick(r, "replicas: 1", "replicas: 3", "percentage: 50")
 	return fmt.Sprintf("a CapacityBuffer for %s of %s", size, of.name), p.Cluster.Apply(ctx, fmt.Appendf(nil, `apiVersion: autoscaling.x-k8s.io/v1beta1
 kind: CapacityBuffer

@@ -84,8 +84,7 @@ func (p *player) restless(ctx context.Context, w story.World) []string {
 	if len(c) > 0 {
 		return c // the rest would only say what comes of it
 	}
-	c.unused(p, w)
-	for _, err := range []error{c.pools(ctx, p, w), c.nodeClaims(ctx, p, w)} {
+	for _, err := range []error{c.pools(ctx, p, w), c.buffers(ctx, p, w), c.nodeClaims(ctx, p, w)} {
 		if err != nil {
 			c.add(true, "%v", err)
 		}
@@ -152,16 +151,37 @@ func (c *complaints) pools(ctx context.Context, p *player, w story.World) error 
 	return err
 }
 
-// unused complains of nodes without a use.
-func (c *complaints) unused(p *player, w story.World) {
+// buffers complains of buffers that are not looked after and, where there are none, of nodes without a use.
+func (c *complaints) buffers(ctx context.Context, p *player, w story.World) error {
+	list, err := p.list(ctx, "CapacityBuffer")
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		kind, _, _ := unstructured.NestedString(o.Object, "spec", "scalableRef", "kind")
+		of, err := p.api(kind).Get(ctx, o.GetName(), metav1.GetOptions{})
+		if ignoreGone(err) != nil {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		c.notTrue(o, "ReadyForProvisioning")
+		in, _, _ := unstructured.NestedString(of.Object, "spec", "template", "spec", "nodeSelector", "pool")
+		replicas, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+		if replicas > 0 && !p.pool(in).bounded() && kind == "Deployment" {
+			c.notTrue(o, "Provisioning")
+		}
+	}
 	used := map[string]bool{}
 	for i := range w.Pods {
 		used[w.Pods[i].Spec.NodeName] = used[w.Pods[i].Spec.NodeName] || w.Pods[i].Status.Phase == corev1.PodRunning && !ofDaemon(&w.Pods[i])
 	}
 	for _, n := range w.Nodes {
 		in := n.Labels[labels.NodePool]
-		c.add(!used[n.Name] && !p.pool(in).static(), "node %s of pool %s has no pods, and stays", n.Name, in)
+		c.add(len(list) == 0 && !used[n.Name] && !p.pool(in).static(), "node %s of pool %s has no pods, and stays", n.Name, in)
 	}
+	return nil
 }
 
 // nodeClaims complains where instances, nodes and NodeClaims are not one to one to one, and of nodes that are unfit.

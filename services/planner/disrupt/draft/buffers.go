@@ -1,10 +1,13 @@
 package draft
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
 // noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those with pod rules do not
@@ -41,9 +44,6 @@ func (dr *Draft) BufferPodsOn(hosts []int) []int {
 // BuffersKeep says that what buffers have on hosts that stay could still be theirs, after the moves of decisions that the view has, or what
 // would be in the way: the buffer would get another node for it, and what was saved would be spent again.
 func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
-	if len(dr.buffersTied) == 0 {
-		return model.Reason{}
-	}
 	goes := make(map[int]bool)
 	for _, d := range decisions {
 		for _, h := range d.Hosts {
@@ -53,11 +53,62 @@ func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
 	stay := slices.DeleteFunc(slices.Clone(dr.buffersTied), func(a pack.Assignment) bool {
 		return a.Claim == nil && (goes[a.Host] || dr.View.Removed(a.Host))
 	})
-	i := dr.Scheduler.FirstRefused(stay, false)
-	if i < 0 {
-		return model.Reason{}
+	if i := dr.Scheduler.FirstRefused(stay, false); i >= 0 {
+		return model.Reason{
+			Code: model.CodeCapacityBuffer, Message: "where its pods fit, their rules or those of a capacity buffer keep them from what the buffer has there",
+		}
 	}
-	return model.Reason{
-		Code: model.CodeCapacityBuffer, Message: "where its pods fit, their rules or those of a capacity buffer keep them from what the buffer has there",
+	if !dr.buffersFit(slices.Concat(dr.Decisions, decisions), func(h int) bool { return !goes[h] }) {
+		return model.Reason{
+			Code: model.CodeCapacityBuffer, Message: "the scheduler is likely to put its pods where a capacity buffer has its capacity, and the buffer would get a new node",
+		}
 	}
+	return model.Reason{}
+}
+
+// buffersFit says whether there is capacity for buffers' pods on hosts that stay and on replacements, wherever it is, once the scheduler
+// has put the pods that decisions move where it likes best, rather than where the plan has them. The view has what the decisions move.
+func (dr *Draft) buffersFit(decisions []Decision, stays func(host int) bool) bool {
+	if !slices.ContainsFunc(dr.BufferPods, func(a pack.Assignment) bool { return a.Claim == nil }) {
+		return true
+	}
+	defer dr.Scheduler.Revert(dr.Scheduler.Mark())
+	e, tally := dr.emptiest(stays), dr.Scheduler.Tally()
+	buffers := make(map[int]pack.Assignment)
+	for _, a := range dr.BufferPods {
+		if a.Claim == nil && stays(a.Host) && !dr.View.Removed(a.Host) && !staysPut(dr.View.Pods[a.Pod].Class) {
+			buffers[a.Pod] = a
+			tally.Add(dr.View.Pods[a.Pod].Class, tally.Host(a.Host), 1) // taking it back uncounts it, which it is already
+		}
+	}
+	var moved []pack.Assignment
+	for i := range decisions {
+		for _, b := range decisions[i].Replacements {
+			e.addClaim(b)
+		}
+		for _, a := range assignmentsOf(&decisions[i]) {
+			switch _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); {
+			case staysPut(dr.View.Pods[a.Pod].Class):
+				e.keep(a)
+			case virtual:
+				buffers[a.Pod] = a
+			default:
+				moved = append(moved, a)
+			}
+		}
+	}
+	pods := slices.Sorted(maps.Keys(buffers))
+	for _, p := range pods {
+		e.take(buffers[p])
+	}
+	e.spreadOut(moved)
+	_, left := dr.Scheduler.OnHosts(market.Items(dr.View.World, pods), stays)
+	for _, it := range left {
+		for _, p := range it.Pods {
+			if !e.put(p, e.claims) {
+				return false
+			}
+		}
+	}
+	return true
 }
