@@ -405,12 +405,20 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	if why := t.draft.BuffersKeep(parts...); !why.OK() {
 		return t.draft.About(parts[0].Hosts[0], why)
 	}
+	lost, ok := draft.BuffersLose(t.draft, parts...)
+	if !ok || !t.judge.outweigh(parts, lost-t.draft.BuffersLost) {
+		return model.Reason{
+			Code: model.CodeCapacityBuffer, Subject: t.v.Hosts[parts[0].Hosts[0]].Name(),
+			Message: "the scheduler is likely to put its pods where a capacity buffer has its capacity, and the buffer's new node would cost what was saved",
+		}
+	}
 	if why := t.settled(parts); !why.OK() {
 		return why
 	}
 	for i := range parts {
 		t.draft.Keep(parts[i])
 	}
+	t.draft.BuffersLost = lost
 	return model.Reason{}
 }
 

@@ -69,6 +69,18 @@ func (j *judge) settled(d *draft.Decision) model.Reason {
 	return model.Reason{}
 }
 
+// outweigh says whether decisions that are worth it would be so, too, if so much were spent again, micro-dollars an hour.
+func (j *judge) outweigh(parts []draft.Decision, spent int64) bool {
+	if spent <= 0 {
+		return true
+	}
+	for i := range parts {
+		_, weighed, _, cost := j.prices(&parts[i])
+		spent -= weighed - cost - j.bar(&parts[i]).least
+	}
+	return spent <= 0
+}
+
 // prices are what the hosts of a decision and its replacements cost, by the list and as they are weighed.
 func (j *judge) prices(d *draft.Decision) (price, weighed, list, cost int64) {
 	price, weighed = j.draft.Price(d.Hosts)

@@ -66,9 +66,10 @@ func (t *trials) atOnce(set []int) []int {
 	})
 }
 
-// trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there.
+// trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there, and another half of the set
+// may have used up budgets.
 func (t *trials) trySet(set []int) {
-	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.leaving[h] })
+	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.leaving[h] || !t.mayGo(h).OK() })
 	if len(set) < 2 || !t.try() {
 		return
 	}

@@ -41,39 +41,59 @@ func (dr *Draft) BufferPodsOn(hosts []int) []int {
 	return out
 }
 
-// BuffersKeep says that what buffers have on hosts that stay could still be theirs, after the moves of decisions that the view has, or what
-// would be in the way: the buffer would get another node for it, and what was saved would be spent again.
+// BuffersKeep says that the rules of pods would let buffers have what they have on hosts that stay, after the moves of decisions that the
+// view has, or what would be in the way: the buffer would get another node for it, and what was saved would be spent again.
 func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
+	if len(dr.buffersTied) == 0 {
+		return model.Reason{}
+	}
+	stays := staying(decisions)
+	stay := slices.DeleteFunc(slices.Clone(dr.buffersTied), func(a pack.Assignment) bool {
+		return a.Claim == nil && (!stays(a.Host) || dr.View.Removed(a.Host))
+	})
+	i := dr.Scheduler.FirstRefused(stay, false)
+	if i < 0 {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeCapacityBuffer, Message: "where its pods fit, their rules or those of a capacity buffer keep them from what the buffer has there",
+	}
+}
+
+func staying(decisions []Decision) func(host int) bool {
 	goes := make(map[int]bool)
 	for _, d := range decisions {
 		for _, h := range d.Hosts {
 			goes[h] = true
 		}
 	}
-	stay := slices.DeleteFunc(slices.Clone(dr.buffersTied), func(a pack.Assignment) bool {
-		return a.Claim == nil && (goes[a.Host] || dr.View.Removed(a.Host))
-	})
-	if i := dr.Scheduler.FirstRefused(stay, false); i >= 0 {
-		return model.Reason{
-			Code: model.CodeCapacityBuffer, Message: "where its pods fit, their rules or those of a capacity buffer keep them from what the buffer has there",
-		}
-	}
-	if !dr.buffersFit(slices.Concat(dr.Decisions, decisions), func(h int) bool { return !goes[h] }) {
-		return model.Reason{
-			Code: model.CodeCapacityBuffer, Message: "the scheduler is likely to put its pods where a capacity buffer has its capacity, and the buffer would get a new node",
-		}
-	}
-	return model.Reason{}
+	return func(h int) bool { return !goes[h] }
 }
 
-// buffersFit says whether there is capacity for buffers' pods on hosts that stay and on replacements, wherever it is, once the scheduler
-// has put the pods that decisions move where it likes best, rather than where the plan has them. The view has what the decisions move.
-func (dr *Draft) buffersFit(decisions []Decision, stays func(host int) bool) bool {
+// BuffersLose is what buffers would spend on new nodes, micro-dollars an hour, after the decisions so far and some more: once the scheduler
+// has put the pods that they move where it likes best, which need not be where the plan has them. The view has what they move. False means
+// that there would be no node to buy.
+func BuffersLose(dr *Draft, decisions ...Decision) (lost int64, ok bool) {
 	if !slices.ContainsFunc(dr.BufferPods, func(a pack.Assignment) bool { return a.Claim == nil }) {
-		return true
+		return 0, true
 	}
 	defer dr.Scheduler.Revert(dr.Scheduler.Mark())
-	e, tally := dr.emptiest(stays), dr.Scheduler.Tally()
+	if left := buffersLeft(dr, slices.Concat(dr.Decisions, decisions), staying(decisions)); len(left) > 0 {
+		_, claims, unplaced := dr.Scheduler.Buy(left, dr.Limits.Clone())
+		if len(unplaced) > 0 {
+			return 0, false
+		}
+		for _, b := range claims {
+			lost += b.Best().Price
+		}
+	}
+	return lost, true
+}
+
+// buffersLeft puts the pods that decisions move where the scheduler likes best, and buffers' pods where they are, or else wherever there
+// is capacity for them then, on hosts that stay and on replacements. Those that it returns have none.
+func buffersLeft(dr *Draft, decisions []Decision, stays func(host int) bool) []market.Item {
+	e, tally := newEmptiest(dr, stays), dr.Scheduler.Tally()
 	buffers := make(map[int]pack.Assignment)
 	for _, a := range dr.BufferPods {
 		if a.Claim == nil && stays(a.Host) && !dr.View.Removed(a.Host) && !staysPut(dr.View.Pods[a.Pod].Class) {
@@ -102,13 +122,13 @@ func (dr *Draft) buffersFit(decisions []Decision, stays func(host int) bool) boo
 		e.take(buffers[p])
 	}
 	e.spreadOut(moved)
-	_, left := dr.Scheduler.OnHosts(market.Items(dr.View.World, pods), stays)
-	for _, it := range left {
-		for _, p := range it.Pods {
-			if !e.put(p, e.claims) {
-				return false
-			}
-		}
+	for before := -1; before != len(pods); { // as some may have to wait for others
+		before = len(pods)
+		pods = slices.DeleteFunc(pods, func(p int) bool { return e.put(p, []*receiver{e.receiverOf(buffers[p])}) })
 	}
-	return true
+	_, left := dr.Scheduler.OnHosts(market.Items(dr.View.World, pods), stays)
+	for i := range left {
+		left[i].Pods = slices.DeleteFunc(left[i].Pods, func(p int) bool { return e.put(p, e.claims) })
+	}
+	return slices.DeleteFunc(left, func(it market.Item) bool { return len(it.Pods) == 0 })
 }

@@ -111,6 +111,8 @@ type Draft struct {
 	PodBudgets  *budget.Pods
 	// dependents are pods that this plan has placed and that depend on others.
 	dependents dependents
+	// BuffersLost is what buffers will spend on new nodes after those decisions so far that save money, micro-dollars an hour; see BuffersLose.
+	BuffersLost int64
 	// Unhealthy is, by host, what is wrong with it, whether it goes or stays.
 	Unhealthy []model.Reason
 	// Verdicts say, by host, why a node goes or stays; zero as long as neither is decided.
@@ -219,6 +221,7 @@ type Mark struct {
 	pods       *budget.Pods
 	limits     *market.Limits
 	dependents dependents
+	buffers    int64
 	decisions  int
 }
 
@@ -226,7 +229,7 @@ type Mark struct {
 func (dr *Draft) Mark() Mark {
 	return Mark{
 		view: dr.Scheduler.Mark(), nodes: dr.NodeBudgets.Clone(false), pods: dr.PodBudgets.Clone(), limits: dr.Limits.Clone(),
-		dependents: dr.dependents.clone(), decisions: len(dr.Decisions),
+		dependents: dr.dependents.clone(), buffers: dr.BuffersLost, decisions: len(dr.Decisions),
 	}
 }
 
@@ -251,7 +254,7 @@ func (dr *Draft) Since(m Mark) []Decision { return dr.Decisions[m.decisions:] }
 // Revert takes back all decisions since the mark, and returns them. Verdicts stay.
 func (dr *Draft) Revert(m Mark) []Decision {
 	dr.Scheduler.Revert(m.view)
-	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents = m.nodes, m.pods, *m.limits, m.dependents
+	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents, dr.BuffersLost = m.nodes, m.pods, *m.limits, m.dependents, m.buffers
 	undone := slices.Clone(dr.Since(m))
 	dr.Decisions = dr.Decisions[:m.decisions]
 	return undone

@@ -32,7 +32,7 @@ type receiver struct {
 	share []float64
 }
 
-func (dr *Draft) emptiest(usable func(host int) bool) *emptiest {
+func newEmptiest(dr *Draft, usable func(host int) bool) *emptiest {
 	e := &emptiest{draft: dr}
 	for _, r := range []model.Resource{model.CPU, model.Memory} {
 		if i, ok := dr.View.Index.Place(r); ok {
@@ -81,7 +81,7 @@ func (e *emptiest) spreadOut(placed []pack.Assignment) {
 
 func (e *emptiest) receiverOf(a pack.Assignment) *receiver {
 	if a.Claim == nil {
-		return &receiver{host: a.Host}
+		return &receiver{host: a.Host, free: e.draft.View.Free(a.Host), share: e.shares(e.draft.View.Hosts[a.Host].Allocatable)}
 	}
 	return e.claims[slices.IndexFunc(e.claims, func(r *receiver) bool { return r.claim == a.Claim })]
 }
