@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -214,9 +215,7 @@ func (s *Classes) resolve(ctx context.Context, c *Class) {
 			return err
 		},
 		Done: func(err error) {
-			if err != nil && jobs.Telling(s.cfg.Jobs.Fails(key)) {
-				s.cfg.Log.WarnContext(ctx, "resolve node class", "class", spec.Name, "error", err)
-			}
+			s.cfg.Jobs.LogFailure(ctx, s.cfg.Log, key, "resolve node class", slog.Any("class", spec.Name))(err)
 			if led == s.leads && reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
 				s.take(ctx, c, got, err)
 				c.due = c.due || led && !slices.Equal(asked.Likely, c.likely)
@@ -297,13 +296,14 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 // release undoes what was made in AWS for a class that its user deletes, once no claim needs it.
 func (s *Classes) release(ctx context.Context, c *Class) {
 	spec := c.Spec
+	// As of resolve: a spec that has another profile now need not wait for the pause of the one before.
+	key := fmt.Sprintf("release/%d/%s", spec.Generation, spec.Name)
 	s.cfg.Jobs.Do(ctx, jobs.Job{
-		// As of resolve: a spec that has another profile now need not wait for the pause of the one before.
-		Key: fmt.Sprintf("release/%d/%s", spec.Generation, spec.Name), First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
+		Key: key, First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
 		Run: func(ctx context.Context) error { return s.cfg.Classes.Release(ctx, spec) },
 		Done: func(err error) {
+			s.cfg.Jobs.LogFailure(ctx, s.cfg.Log, key, "release node class", slog.Any("class", spec.Name))(err)
 			if err != nil {
-				s.cfg.Log.WarnContext(ctx, "release node class", "class", spec.Name, "error", err)
 				return
 			}
 			c.Released = true
@@ -331,9 +331,8 @@ func (s *Classes) Sweep(ctx context.Context, needed func(class model.NodeClassNa
 			return err
 		},
 		Done: func(err error) {
-			if err != nil {
-				s.cfg.Log.WarnContext(ctx, "sweep launch templates", "error", err)
-			} else if unused == 0 && !needed("") {
+			s.cfg.Jobs.LogFailure(ctx, s.cfg.Log, key, "sweep launch templates")(err)
+			if err == nil && unused == 0 && !needed("") {
 				s.unswept = false
 			}
 		},

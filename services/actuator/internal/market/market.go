@@ -133,12 +133,25 @@ func (m *Market) Refresh(ctx context.Context) {
 	}
 }
 
+// The keys of what is asked.
+const (
+	keyTypes  = "types"
+	keyPrices = "prices"
+	keySpot   = "spot"
+	keyShifts = "shifts"
+)
+
+// failed tells of a failure of what has that key.
+func (m *Market) failed(ctx context.Context, key, what string) func(error) {
+	return m.cfg.Jobs.LogFailure(ctx, m.cfg.Log, key, what)
+}
+
 func (m *Market) refreshTypes(ctx context.Context) {
 	var types []catalog.Type
 	var prices map[model.TypeName]int64
 	var priceErr error
 	m.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "types", First: time.Second, Most: time.Minute,
+		Key: keyTypes, First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
 			if types, err = m.cfg.Market.InstanceTypes(ctx); err != nil {
 				return fmt.Errorf("instance types: %w", err)
@@ -148,9 +161,7 @@ func (m *Market) refreshTypes(ctx context.Context) {
 		},
 		Done: func(err error) {
 			m.askedTypes = true
-			if err = errors.Join(err, priceErr); err != nil && (types != nil || jobs.Telling(m.cfg.Jobs.Fails("types"))) {
-				m.cfg.Log.WarnContext(ctx, "refresh what EC2 sells", "error", err)
-			}
+			m.failed(ctx, keyTypes, "ask what EC2 sells")(errors.Join(err, priceErr))
 			if types == nil {
 				return
 			}
@@ -166,14 +177,14 @@ func (m *Market) refreshTypes(ctx context.Context) {
 func (m *Market) refreshPrices(ctx context.Context) {
 	var prices map[model.TypeName]int64
 	m.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "prices", First: time.Minute, Most: 30 * time.Minute,
+		Key: keyPrices, First: time.Minute, Most: 30 * time.Minute,
 		Run: func(ctx context.Context) (err error) {
 			prices, err = m.cfg.Market.OnDemandPrices(ctx)
 			return err
 		},
 		Done: func(err error) {
+			m.failed(ctx, keyPrices, "ask for list prices")(err)
 			if err != nil {
-				m.cfg.Log.WarnContext(ctx, "refresh list prices", "error", err)
 				return
 			}
 			m.onDemand, m.unpriced, m.repriced = prices, false, true
@@ -188,7 +199,7 @@ func (m *Market) refreshSpot(ctx context.Context) {
 	var prices map[cloud.TypeZone]int64
 	sold := m.sellsSpot()
 	m.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "spot", First: time.Second, Most: time.Minute,
+		Key: keySpot, First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
 			if prices, err = m.cfg.Market.SpotPrices(ctx); err == nil && len(prices) == 0 && sold {
 				return errNoSpotPrice
@@ -197,10 +208,8 @@ func (m *Market) refreshSpot(ctx context.Context) {
 		},
 		Done: func(err error) {
 			m.askedSpot = true
+			m.failed(ctx, keySpot, "ask for spot prices")(err)
 			if err != nil {
-				if jobs.Telling(m.cfg.Jobs.Fails("spot")) {
-					m.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
-				}
 				return
 			}
 			all := maps.Clone(m.spot) // a worker may read it

@@ -21,21 +21,18 @@ func (m *Market) refreshShifts(ctx context.Context) {
 	}
 	var zones []string
 	m.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "shifts", First: time.Second, Most: time.Minute,
+		Key: keyShifts, First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
 			zones, err = m.cfg.Shifts.ShiftedZones(ctx)
 			return err
 		},
 		Done: func(err error) {
 			m.askedShifts = true
-			switch {
-			case err != nil && !jobs.Telling(m.cfg.Jobs.Fails("shifts")):
-				return
-			case errors.Is(err, cloud.ErrUnauthorized) && awserror.LacksRight(err):
-				m.cfg.Log.WarnContext(ctx, "zonal shifts are not looked at: allow arc-zonal-shift:GetManagedResource", "error", err)
-				return
-			case err != nil:
-				m.cfg.Log.WarnContext(ctx, "ask for zonal shifts", "error", err)
+			what := "ask for zonal shifts"
+			if errors.Is(err, cloud.ErrUnauthorized) && awserror.LacksRight(err) {
+				what += ", which are not looked at: allow arc-zonal-shift:GetManagedResource"
+			}
+			if m.failed(ctx, keyShifts, what)(err); err != nil {
 				return
 			}
 			m.shiftsAt = time.Now()

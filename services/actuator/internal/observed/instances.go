@@ -124,18 +124,17 @@ func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
 	}
 	var got []cloud.Instance
 	var asked time.Time
+	const key = "instances"
 	s.jobs.Do(ctx, jobs.Job{
-		Key: "instances", RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
+		Key: key, RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
 		Run: func(ctx context.Context) (err error) {
 			asked = time.Now()
 			got, err = s.cloud.Instances(ctx, some...)
 			return err
 		},
 		Done: func(err error) {
+			s.jobs.LogFailure(ctx, s.log, key, "list instances")(err)
 			if err != nil {
-				if jobs.Telling(s.jobs.Fails("instances")) {
-					s.log.WarnContext(ctx, "list instances", "error", err)
-				}
 				return
 			}
 			s.asked = asked
