@@ -20,7 +20,7 @@ type Cluster interface {
 	// has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
 	// Evict asks for a pod's eviction, or deletes it when e.Force is set; either way the pod says that it was disrupted. Errors:
-	// ErrBlocked (a disruption budget says not now; words of it may follow), ErrNotFound (the pod is gone, or is another pod of
+	// ErrBlocked (a disruption budget says not now; a Blocked has the server's words), ErrNotFound (the pod is gone, or is another pod of
 	// that name).
 	Evict(ctx context.Context, e Eviction) error
 	// PodsOn is which pods are on a node by the API server's own word, which is never older than what Observe shows: caches of pods may
@@ -48,6 +48,15 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrNotReady = errors.New("caches have not filled")
 )
+
+// Blocked is an ErrBlocked with what the API server says of the budget, its name and figures.
+type Blocked struct{ Says string }
+
+// Error implements error.
+func (b *Blocked) Error() string { return ErrBlocked.Error() + ": " + b.Says }
+
+// Is implements what errors.Is asks for.
+func (b *Blocked) Is(target error) bool { return target == ErrBlocked }
 
 // State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id. What a pointer points to
 // never changes: a node that has changed has another one, and one that has not the same.

@@ -74,6 +74,9 @@ func TestEvictionAnswersAreClassified(t *testing.T) {
 			if !is {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
+			if blocked, ok := errors.AsType[*cluster.Blocked](err); ok && !strings.Contains(blocked.Says, tt.words) {
+				t.Errorf("of the budget it says %q, want %q", blocked.Says, tt.words)
+			}
 			if tt.words != "" && !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("error %q, want the server's words: %q", err, tt.words)
 			}

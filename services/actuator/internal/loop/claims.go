@@ -46,8 +46,9 @@ type claims struct {
 	queue map[model.ClaimID][]lifecycle.Event
 	// waited is how long a claim's launch has waited for others.
 	waited func(*model.Claim) time.Duration
-	// refused are pods ("namespace/name") whose last eviction was refused, with the words.
+	// refused are pods ("namespace/name") whose last eviction was refused, with the words, and held those of them that a budget holds.
 	refused map[string]string
+	held    map[string]bool
 	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves. trouble is what else came
 	// of asking it, or why a node that is drained can't be shut. Both are by the claim.
 	empty, trouble map[model.ClaimID]string
@@ -67,7 +68,7 @@ func newClaims(t *term) *claims {
 	return &claims{
 		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, drainRebalanced: t.cfg.DrainRebalanced, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
-		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
+		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, held: map[string]bool{}, attention: newAttention(),
 		empty: map[model.ClaimID]string{}, trouble: map[model.ClaimID]string{},
 	}
 }
@@ -348,4 +349,5 @@ func (s *claims) forgetRefusals() {
 		}
 	}
 	maps.DeleteFunc(s.refused, func(name, _ string) bool { return !there[name] })
+	maps.DeleteFunc(s.held, func(name string, _ bool) bool { return !there[name] })
 }

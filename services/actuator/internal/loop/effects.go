@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -101,13 +100,13 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 	})
 }
 
-// byBudget begins why a pod's eviction was refused that waits for its budget, which is nothing for the log.
-const byBudget = "its PodDisruptionBudget allows no eviction now"
-
-// wordsOfBudget is that, with what the API server says of the budget.
-func wordsOfBudget(err error) string {
-	_, words, _ := strings.Cut(err.Error(), cluster.ErrBlocked.Error())
-	return byBudget + words
+// byBudget is why a pod's eviction was refused that waits for its budget.
+func byBudget(err error) string {
+	words := "its " + cluster.ErrBlocked.Error()
+	if b, ok := errors.AsType[*cluster.Blocked](err); ok {
+		words += ": " + b.Says
+	}
+	return words
 }
 
 func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
@@ -123,15 +122,16 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 			switch {
 			case err == nil:
 				delete(x.claims.refused, name)
+				delete(x.claims.held, name)
 				x.outbox.Evicted(e)
-			case errors.Is(err, cluster.ErrBlocked):
-				x.claims.refused[name] = wordsOfBudget(err)
+			case errors.Is(err, cluster.ErrBlocked): // which is nothing for the log
+				x.claims.refused[name], x.claims.held[name] = byBudget(err), true
 			default:
-				was := x.claims.refused[name]
-				x.claims.refused[name] = err.Error()
-				if strings.HasPrefix(was, byBudget) || jobs.Telling(x.jobs.Fails(key)) {
+				if x.claims.held[name] || jobs.Telling(x.jobs.Fails(key)) {
 					x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)
 				}
+				x.claims.refused[name] = err.Error()
+				delete(x.claims.held, name)
 			}
 		},
 	})

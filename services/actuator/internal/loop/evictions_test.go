@@ -53,7 +53,8 @@ func (x refusing) Evict(context.Context, cluster.Eviction) error { return x.err 
 
 func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 	for want, err := range map[string]error{
-		"The disruption budget web needs 3 healthy pods": fmt.Errorf("evict: %w: The disruption budget web needs 3 healthy pods", cluster.ErrBlocked),
+		"The disruption budget web needs 3 healthy pods": fmt.Errorf("evict pod default/web: %w", &cluster.Blocked{Says: "The disruption budget web needs 3 healthy pods"}),
+		"its PodDisruptionBudget allows no eviction now": fmt.Errorf("evict pod default/web: %w", cluster.ErrBlocked),
 		`failed calling webhook "vms.example.com"`:       errors.New(`failed calling webhook "vms.example.com"`),
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -86,13 +86,13 @@ func answer(err error) error {
 	}
 	s := status.Status()
 	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok {
-		return fmt.Errorf("%w: %s", cluster.ErrBlocked, cmp.Or(cause.Message, s.Message))
+		return &cluster.Blocked{Says: cmp.Or(cause.Message, s.Message)}
 	}
 	switch {
 	case s.Code == http.StatusNotFound, s.Code == http.StatusConflict:
 		return cluster.ErrNotFound
 	case s.Code == http.StatusInternalServerError && strings.Contains(s.Message, severalBudgets):
-		return fmt.Errorf("%w: %s", cluster.ErrBlocked, s.Message)
+		return &cluster.Blocked{Says: s.Message}
 	default:
 		return err
 	}
