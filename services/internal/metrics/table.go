@@ -350,11 +350,13 @@ func requests() []Instrument {
 		{
 			ID: CloudFailing, Name: "kerf.aws.failing", Kind: Gauge, Unit: "s", Services: []Service{Actuator},
 			Attributes: []Attribute{
-				closed(Operation, "instances", "resolve_class", "instance_types", "on_demand_prices", "spot_prices", "receive_notices", "delete_notices",
+				closed(Operation, "instances", "resolve_class", "release_class", "instance_types", "on_demand_prices", "spot_prices", "receive_notices", "delete_notices",
 					"instance_statuses", "shifted_zones"),
 				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorOther}, Text: "of the last call; absent where it did not fail"},
+				open(Object, "`ec2nodeclass/NAME`, of `resolve_class` and `release_class`; absent of others"),
 			},
-			Text: "How long all calls have failed of an operation that is repeated for ever; 0 where the last one did not, or is more than two hours old.",
+			Text: "How long all calls have failed of an operation that is repeated for ever; 0 where the last one did not, or is more than two hours old. Of what is done for each " +
+				"EC2NodeClass, for 100 of them that fail; gone once one does not, or a quarter of an hour after the last try.",
 		},
 		{
 			ID: StoreDuration, Name: "kerf.etcd.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),

@@ -23,7 +23,9 @@ func (m *Measure) Follow(shown func() (inv *inventory.Inventory, watchers int, l
 		}
 		o.Set(metrics.Leader, 1)
 		o.Set(metrics.Watchers, float64(watchers))
-		m.failing.observe(o, time.Now())
+		m.failing.observe(o, func(object string) bool {
+			return inv == nil || slices.ContainsFunc(inv.Classes, func(c *model.NodeClass) bool { return classObject(c.Name) == object })
+		}, time.Now())
 		if inv != nil {
 			observe(o, inv, time.Now())
 		}

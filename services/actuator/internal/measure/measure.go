@@ -25,7 +25,7 @@ func New(r *metrics.Recorder) *Measure {
 	if r == nil {
 		return nil
 	}
-	return &Measure{recorder: r, failing: failing{of: map[string]failed{}}}
+	return &Measure{recorder: r, failing: failing{of: map[subject]failed{}}}
 }
 
 // Claim records that a claim was written: as it was, nil for a new one, and as it is. For is the disruption that it is a

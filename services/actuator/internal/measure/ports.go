@@ -26,18 +26,28 @@ func (m *Measure) since(begun time.Time, id metrics.ID, failed string, attribute
 
 // asked is a request to AWS.
 func (m *Measure) asked(operation string, f func() error) error {
-	_, err := answered(m, operation, func() (struct{}, error) { return struct{}{}, f() })
+	return m.askedFor(subject{operation: operation}, f)
+}
+
+// askedFor is one that may be for an object.
+func (m *Measure) askedFor(s subject, f func() error) error {
+	_, err := answeredFor(m, s, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
 // answered is a request to AWS that has an answer.
 func answered[T any](m *Measure, operation string, f func() (T, error)) (T, error) {
+	return answeredFor(m, subject{operation: operation}, f)
+}
+
+// answeredFor is one that may be for an object.
+func answeredFor[T any](m *Measure, s subject, f func() (T, error)) (T, error) {
 	begun := time.Now()
 	answer, err := f()
 	kind := cloudError(err)
-	m.since(begun, metrics.CloudDuration, kind, metrics.Operation.String(operation))
+	m.since(begun, metrics.CloudDuration, kind, metrics.Operation.String(s.operation))
 	if !errors.Is(err, context.Canceled) { // the term is over, which says nothing of AWS
-		m.failing.note(operation, kind, begun, time.Now())
+		m.failing.note(s, kind, begun, time.Now())
 	}
 	return answer, err
 }
@@ -123,14 +133,17 @@ type measuredClasses struct {
 	m *Measure
 }
 
+// classObject is a class as a metric names it.
+func classObject(name model.NodeClassName) string { return "ec2nodeclass/" + string(name) }
+
 // Resolve implements cloud.Classes.
 func (c measuredClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	return answered(c.m, "resolve_class", func() (cloud.Class, error) { return c.Classes.Resolve(ctx, s) })
+	return answeredFor(c.m, subject{"resolve_class", classObject(s.Name)}, func() (cloud.Class, error) { return c.Classes.Resolve(ctx, s) })
 }
 
 // Release implements cloud.Classes.
 func (c measuredClasses) Release(ctx context.Context, s cloud.ClassSpec) error {
-	return c.m.asked("release_class", func() error { return c.Classes.Release(ctx, s) })
+	return c.m.askedFor(subject{"release_class", classObject(s.Name)}, func() error { return c.Classes.Release(ctx, s) })
 }
 
 // Sweep implements cloud.Classes.
