@@ -17,6 +17,7 @@ const (
 	CycleDelay
 	Decisions
 	PodsLeft
+	PodsLeftAge
 	PodsWaiting
 	PodsWaitingAge
 	PodBoundDuration
@@ -154,12 +155,16 @@ func cluster() []Instrument {
 			Text: "Pods that the newest plan found nothing for, by why.",
 		},
 		{
+			ID: PodsLeftAge, Name: "kerf.pod.left_pending.age", Kind: Gauge, Unit: "s", Services: watcher, Attributes: []Attribute{reason()},
+			Text: "How long the oldest of them has been unschedulable, by why.",
+		},
+		{
 			ID: PodsWaiting, Name: "kerf.pod.waiting", Kind: Gauge, Unit: "{pod}", Services: watcher,
 			Text: "Pods that the scheduler calls unschedulable, those that nodes are coming for included.",
 		},
 		{
 			ID: PodsWaitingAge, Name: "kerf.pod.waiting.age", Kind: Gauge, Unit: "s", Services: watcher,
-			Text: "How long the oldest of them has been unschedulable that the newest plan has not left pending.",
+			Text: "How long the oldest of them has been unschedulable that the newest plan has not left pending, or that a plan of the last hour had a place for.",
 		},
 		{
 			ID: PodBoundDuration, Name: "kerf.pod.bound.duration", Kind: Histogram, Unit: "s", Services: watcher, Buckets: seconds(),

@@ -14,8 +14,11 @@ import (
 
 // counts are what a snapshot has.
 type counts struct {
-	pods   map[clusterpb.PodPhase]int
-	oldest time.Duration // that a pod has been unschedulable for which the newest plan has not left pending
+	pods map[clusterpb.PodPhase]int
+	// oldest is for how long a pod has been unschedulable that the newest plan has not left pending, or a plan had a place for lately;
+	// left is the same of those that it left pending, by reason.
+	oldest time.Duration
+	left   map[string]time.Duration
 	nodes  map[nodeKey]int
 	limits map[poolResource]int64
 	usage  map[poolResource]int64
@@ -31,9 +34,10 @@ type nodeKey struct{ pool, capacityType, zone, state string }
 
 type poolResource struct{ pool, resource string }
 
-// count counts; left are the pods that the newest plan left pending.
-func count(s *snapshot.Snapshot, left map[string]bool, now time.Time) counts {
+// count counts, beside the facts of the newest plan.
+func count(s *snapshot.Snapshot, of *facts, now time.Time) counts {
 	c := counts{
+		left: map[string]time.Duration{},
 		pods: map[clusterpb.PodPhase]int{}, nodes: map[nodeKey]int{}, limits: map[poolResource]int64{}, usage: map[poolResource]int64{},
 		notReady: map[objectKey]bool{},
 	}
@@ -44,7 +48,7 @@ func count(s *snapshot.Snapshot, left map[string]bool, now time.Time) counts {
 	})
 	s.Each(snapshot.Pod, func(o snapshot.Object) {
 		if p, ok := o.Payload.(*clusterpb.Pod); ok {
-			c.pod(p, left[o.ID], now)
+			c.pod(p, o.ID, of, now)
 		}
 	})
 	s.Each(snapshot.NodePool, func(o snapshot.Object) {
@@ -82,11 +86,19 @@ func (c *counts) object(name string, code clusterpb.ReasonCode) {
 	c.notReady[key] = wrong
 }
 
-func (c *counts) pod(p *clusterpb.Pod, left bool, now time.Time) {
+func (c *counts) pod(p *clusterpb.Pod, id string, of *facts, now time.Time) {
 	c.pods[p.GetPhase()]++
 	since := p.GetUnschedulableTime()
-	if p.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE && since != nil && !left {
-		c.oldest = max(c.oldest, now.Sub(since.AsTime()))
+	if p.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE || since == nil {
+		return
+	}
+	age := now.Sub(since.AsTime())
+	why, left := of.pending[id]
+	if left {
+		c.left[why] = max(c.left[why], age)
+	}
+	if at, placed := of.tried[id]; !left || placed && now.Sub(at) < tried {
+		c.oldest = max(c.oldest, age)
 	}
 }
 
@@ -133,6 +145,9 @@ func (c counts) set(o metrics.Observation) {
 	}
 	o.Set(metrics.PodsWaiting, float64(c.pods[clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE]))
 	o.Set(metrics.PodsWaitingAge, c.oldest.Seconds())
+	for why, age := range c.left {
+		o.Set(metrics.PodsLeftAge, age.Seconds(), metrics.Reason.String(why))
+	}
 	for k, n := range c.nodes {
 		o.Set(metrics.NodeCount, float64(n), metrics.Pool.String(k.pool), metrics.CapacityType.String(k.capacityType),
 			metrics.Zone.String(k.zone), metrics.NodeState.String(k.state))

@@ -32,12 +32,18 @@ type Measure struct {
 // facts are what is kept of a plan.
 type facts struct {
 	left, kept, problems map[string]int // by reason
-	// pending are the pods that it left pending.
-	pending       map[string]bool
+	// pending are the pods that it left pending, with the reason.
+	pending map[string]string
+	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one had it last.
+	tried         map[string]time.Time
 	cost, planned float64
 	floor, bound  *float64
 	gap           float64
 }
+
+// tried is for how long a pod that a plan had a place for waits for that, whatever plans have said since: where launches of a class are
+// refused, it is held and tried in turn, and its pods are left pending in turn.
+const tried = time.Hour
 
 // New makes a Measure; nil where nothing is recorded.
 func New(r *metrics.Recorder, now func() time.Time) (*Measure, error) {
@@ -95,11 +101,12 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		return
 	}
 	f := &facts{
-		left: byReason(p.GetPending()), pending: make(map[string]bool, len(p.GetPending())), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
+		left: byReason(p.GetPending()), pending: make(map[string]string, len(p.GetPending())), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
 	}
 	for _, pod := range p.GetPending() {
-		f.pending[pod.GetPod()] = true
+		f.pending[pod.GetPod()] = convert.CodeText(pod.GetReason().GetCode())
 	}
+	f.tried = m.tries(p)
 	if b := p.GetLowerBound(); b != nil && len(p.GetNodeClaims()) > 0 {
 		f.bound, f.gap = new(dollars(b.GetMicroUsdPerHour())), b.GetGap()
 		m.bought.Store(f)
@@ -115,6 +122,35 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		m.everything.Store(f)
 	}
 	m.plan.Store(f)
+}
+
+// tries are the pods that a plan, or one of the hour before, had a place for.
+func (m *Measure) tries(p *plannerpb.Plan) map[string]time.Time {
+	out, now, s := map[string]time.Time{}, m.now(), m.snapshot.Load()
+	if s == nil {
+		return out
+	}
+	note := func(pod string, at time.Time) {
+		if !Unschedulable(s, pod).IsZero() {
+			out[pod] = at
+		}
+	}
+	if before := m.plan.Load(); before != nil {
+		for pod, at := range before.tried {
+			if now.Sub(at) < tried {
+				note(pod, at)
+			}
+		}
+	}
+	for _, c := range p.GetNodeClaims() {
+		for _, pod := range c.GetPods() {
+			note(pod, now)
+		}
+	}
+	for _, x := range p.GetPlacements() {
+		note(x.GetPod(), now)
+	}
+	return out
 }
 
 // byReason counts the entries of a plan that have a reason, by it.
@@ -174,11 +210,11 @@ func (m *Measure) observe(o metrics.Observation) {
 	}
 	o.Set(metrics.Driver, 1)
 	if s := m.snapshot.Load(); s != nil {
-		var left map[string]bool
-		if f := m.plan.Load(); f != nil {
-			left = f.pending
+		f := m.plan.Load()
+		if f == nil {
+			f = &facts{}
 		}
-		count(s, left, m.now()).set(o)
+		count(s, f, m.now()).set(o)
 	}
 	if f := m.plan.Load(); f != nil {
 		set(o, metrics.PodsLeft, f.left)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -86,6 +87,7 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 		"kerf_pod_count kerf_pod_phase=running: 1",
 		"kerf_pod_count kerf_pod_phase=unschedulable: 2",
 		"kerf_pod_left_pending kerf_reason=LIMIT: 1",
+		"kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 3600",
 		"kerf_pod_waiting: 2",
 		"kerf_pod_waiting_age_seconds: 60", // nothing is found for the older one: no node is late
 		"kerf_problem_count kerf_reason=LIMIT: 1",
@@ -218,5 +220,59 @@ func TestNothingIsMeasuredWithoutARecorder(t *testing.T) {
 		m.Cycled(Cycle{Accepted: 1})
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestAPodThatIsTriedInTurnWaitsAllTheTime: while a class was held back that pods were bought for again and again, and refused, they were
+// left pending, so that they had waited for minutes each time, and after an hour no alert had fired.
+func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	now := begun
+	m, err := New(recorder, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	all := snapshot.Batch{Events: []snapshot.Event{
+		pod("a/tried", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, begun), pod("a/placed", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, begun.Add(time.Minute)),
+		pod("a/never", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, begun.Add(-time.Hour)),
+	}}.Fold(snapshot.Snapshot{})
+	m.Saw(all)
+	pending := func(pod string, code clusterpb.ReasonCode) *plannerpb.PendingPod {
+		return &plannerpb.PendingPod{Pod: pod, Reason: &clusterpb.Reason{Code: code}}
+	}
+	never := pending("a/never", clusterpb.ReasonCode_REASON_CODE_LIMIT)
+	held, short := clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY, clusterpb.ReasonCode_REASON_CODE_NO_OFFERING
+	tried := &plannerpb.Plan{
+		NodeClaims: []*plannerpb.NodeClaim{{Id: "c", Pods: []string{"a/tried"}}}, Placements: []*plannerpb.Placement{{Pod: "a/placed", Target: &plannerpb.Placement_Node{Node: "n"}}},
+		Pending: []*plannerpb.PendingPod{never},
+	}
+	want := func(when string, want ...string) {
+		t.Helper()
+		got := slices.Concat(metricstest.Series(t, seen, "kerf_pod_left_pending_age", true), metricstest.Series(t, seen, "kerf_pod_waiting_age", true))
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", when, d)
+		}
+	}
+	for range 6 {
+		now = now.Add(5 * time.Minute)
+		m.Planned(tried, false)
+		now = now.Add(5 * time.Minute)
+		m.Planned(&plannerpb.Plan{Pending: []*plannerpb.PendingPod{never, pending("a/tried", held), pending("a/placed", short)}}, false)
+	}
+	want("while the class is held", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 7200", "kerf_pod_left_pending_age_seconds kerf_reason=NODE_CLASS_NOT_READY: 3600",
+		"kerf_pod_left_pending_age_seconds kerf_reason=NO_OFFERING: 3540", "kerf_pod_waiting_age_seconds: 3600")
+	m.Planned(tried, false)
+	want("while it is tried", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 7200", "kerf_pod_waiting_age_seconds: 3600")
+	m.Planned(&plannerpb.Plan{Pending: []*plannerpb.PendingPod{never, pending("a/tried", held)}}, false)
+	now = now.Add(20 * time.Minute)
+	want("a while after nothing was found any more", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 8400",
+		"kerf_pod_left_pending_age_seconds kerf_reason=NODE_CLASS_NOT_READY: 4800", "kerf_pod_waiting_age_seconds: 4800")
+	m.Saw(snapshot.Batch{Events: []snapshot.Event{snapshot.Delete(time.Time{}, snapshot.Pod, "a/tried"), snapshot.Delete(time.Time{}, snapshot.Pod, "a/placed")}}.Fold(all))
+	want("once they are gone", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 8400", "kerf_pod_waiting_age_seconds: 0")
+	m.Planned(&plannerpb.Plan{}, false)
+	if f := m.plan.Load(); len(f.tried) != 0 {
+		t.Errorf("%v are remembered, want none that is gone", f.tried)
 	}
 }
