@@ -14,6 +14,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -117,11 +118,37 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 			f.problems[convert.CodeText(r.GetCode())]++
 		}
 		if s := p.GetDisruptionSummary(); s != nil && s.FloorMicroUsdPerHour != nil {
-			f.floor = new(dollars(s.GetFloorMicroUsdPerHour()))
+			f.floor = new(dollars(s.GetFloorMicroUsdPerHour() + m.askedFor(p.GetNodes())))
 		}
 		m.everything.Store(f)
 	}
 	m.plan.Store(f)
+}
+
+// askedFor is what nodes of static pools cost beyond what their pods would elsewhere: the pools ask for them, pods or not.
+func (m *Measure) askedFor(nodes []*plannerpb.NodeVerdict) (micro int64) {
+	s := m.snapshot.Load()
+	if s == nil {
+		return 0
+	}
+	for _, v := range nodes {
+		if static(s, v.GetNode()) {
+			micro += min(v.GetWasteMicroUsdPerHour(), v.GetPriceMicroUsdPerHour())
+		}
+	}
+	return micro
+}
+
+// static says that a node is of a static pool.
+func static(s *snapshot.Snapshot, node string) bool {
+	o, _ := s.Get(snapshot.Node, node)
+	n, ok := o.Payload.(*clusterpb.Node)
+	if !ok {
+		return false
+	}
+	o, _ = s.Get(snapshot.NodePool, labelsOf(n)[labels.NodePool])
+	p, ok := o.Payload.(*clusterpb.NodePool)
+	return ok && p.Replicas != nil
 }
 
 // tries are the pods that a plan, or one of the hour before, had a place for.

@@ -276,3 +276,36 @@ func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
 		t.Errorf("%v are remembered, want none that is gone", f.tried)
 	}
 }
+
+// TestNodesThatAPoolAsksForAreNoWaste: while a static pool's replicas stood empty, the cluster was above its floor for good.
+func TestNodesThatAPoolAsksForAreNoWaste(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	m, err := New(recorder, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	m.Saw(snapshot.Batch{Events: []snapshot.Event{
+		put(snapshot.NodePool, "static", &clusterpb.NodePool{Name: "static", Replicas: new(int64(2))}), put(snapshot.NodePool, "default", &clusterpb.NodePool{Name: "default"}),
+		node("s1", true, false, "static"), node("s2", true, false, "static"), node("n1", true, false, "default"),
+	}}.Fold(snapshot.Snapshot{}))
+	static := &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_STATIC_POOL}
+	plan := &plannerpb.Plan{
+		CostBeforeMicroUsdPerHour: 6_000_000, DisruptionSummary: &plannerpb.DisruptionSummary{FloorMicroUsdPerHour: new(int64(1_250_000))},
+		Nodes: []*plannerpb.NodeVerdict{
+			{Node: "s1", PriceMicroUsdPerHour: new(int64(2_000_000)), WasteMicroUsdPerHour: new(int64(2_010_000)), Reason: static}, // an overhead is added to what it costs
+			{Node: "s2", PriceMicroUsdPerHour: new(int64(2_000_000)), WasteMicroUsdPerHour: new(int64(1_500_000)), Reason: static},
+			{Node: "n1", PriceMicroUsdPerHour: new(int64(2_000_000)), WasteMicroUsdPerHour: new(int64(1_250_000))},
+		},
+	}
+	floor := func(when string, want ...string) {
+		t.Helper()
+		m.Planned(plan, true)
+		if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_cluster_cost_floor", true)); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", when, d)
+		}
+	}
+	floor("with two static nodes", "kerf_cluster_cost_floor_per_hour: 4.75")
+	plan.DisruptionSummary = &plannerpb.DisruptionSummary{}
+	floor("where nothing is proven")
+}
