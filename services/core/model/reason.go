@@ -43,6 +43,7 @@ const (
 	CodePreemption
 	CodeDevices
 	CodeVolumeInUse
+	CodeBeingDeleted
 )
 
 // Why a claim is what it is.

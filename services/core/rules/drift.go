@@ -47,7 +47,7 @@ func Drifted(f DriftFacts, now time.Time) (model.Reason, time.Time) {
 		return model.Reason{}, time.Time{}
 	}
 	var until time.Time
-	if f.Pool != nil && (f.Pool.NotReady.OK() || f.Pool.NotReady.Code != model.CodeNodePoolInvalid) {
+	if f.Pool != nil && f.Pool.NotReady.Code != model.CodeNodePoolInvalid && f.Pool.NotReady.Code != model.CodeBeingDeleted {
 		subject := "nodepool/" + string(f.Pool.Name)
 		for _, check := range []func(*DriftFacts) string{poolChanged, requirementsMiss} {
 			if text := check(&f); text != "" {

@@ -89,6 +89,9 @@ func TestDrifted(t *testing.T) {
 		"a pool that can't be read": {func(f *rules.DriftFacts) {
 			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeNodePoolInvalid}
 		}, "", 0},
+		"a pool that is being deleted": {func(f *rules.DriftFacts) {
+			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeBeingDeleted}
+		}, "", 0},
 		"a pool whose class is not ready": {func(f *rules.DriftFacts) {
 			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeNodeClassNotReady}
 		}, "NodePoolDrifted", 0},

@@ -33,6 +33,9 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"its pool is invalid": {0, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pool().NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: "budgets[0]: few"}
 		}, model.CodeNodePoolInvalid},
+		"its pool is being deleted": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pool().NotReady = model.Reason{Code: model.CodeBeingDeleted, Message: "the pool is being deleted"}
+		}, model.CodeBeingDeleted},
 		"its class is not ready, which says nothing of the pool": {0, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pool().NotReady = model.Reason{Code: model.CodeNodeClassNotFound, Message: "no class"}
 		}, model.CodeEmpty},

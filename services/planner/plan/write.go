@@ -109,7 +109,7 @@ func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Pla
 // nothingToBuy says that no pool can be bought from, whatever the pod.
 func nothingToBuy(code model.Code) bool {
 	switch code {
-	case model.CodeNoNodePool, model.CodeNodePoolInvalid, model.CodeNodeClassNotFound, model.CodeNodeClassNotReady, model.CodeStaticPool:
+	case model.CodeNoNodePool, model.CodeNodePoolInvalid, model.CodeNodeClassNotFound, model.CodeNodeClassNotReady, model.CodeStaticPool, model.CodeBeingDeleted:
 		return true
 	default:
 		return false

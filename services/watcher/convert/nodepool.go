@@ -35,7 +35,8 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	}
 	const invalid = clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID
 	if p.DeletionTimestamp != nil {
-		notReady(invalid, "the pool is being deleted")
+		out.NotReady = nil // whatever is wrong with it
+		notReady(clusterpb.ReasonCode_REASON_CODE_BEING_DELETED, "the pool is being deleted")
 	}
 	var err error
 	if out.Devices, err = device.Templates(p.Annotations[labels.Devices], facts.Devices); err != nil {

@@ -86,6 +86,7 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		Message string
 	}
 	const invalid, notFound = clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID, clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
+	const deleted = clusterpb.ReasonCode_REASON_CODE_BEING_DELETED
 	for name, tc := range map[string]struct {
 		edit  func(*karpenterv1.NodePool)
 		facts convert.PoolFacts
@@ -99,7 +100,12 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		"it is being deleted": {
 			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = new(metav1.NewTime(start())) },
 			convert.PoolFacts{},
-			answer{invalid, "the pool is being deleted"},
+			answer{deleted, "the pool is being deleted"},
+		},
+		"it is being deleted, and was never valid": {
+			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = new(metav1.NewTime(start())) },
+			convert.PoolFacts{Problem: errors.New("spec.weight: 101 is out of range")},
+			answer{deleted, "the pool is being deleted"},
 		},
 		"its class is of another provider": {
 			func(p *karpenterv1.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" },

@@ -76,10 +76,12 @@ func (c *Class) NotReady() model.Reason {
 		return model.Reason{Code: model.CodeNodeClassNotReady, Message: message, Subject: "ec2nodeclass/" + string(c.Spec.Name)}
 	}
 	switch {
+	case c.Leaving:
+		why := reason("EC2NodeClass " + string(c.Spec.Name) + " is being deleted")
+		why.Code = model.CodeBeingDeleted
+		return why
 	case !c.invalid.OK():
 		return c.invalid
-	case c.Leaving:
-		return reason("EC2NodeClass " + string(c.Spec.Name) + " is being deleted")
 	case c.unresolved() && !c.failure.OK():
 		return c.failure
 	case c.unresolved():

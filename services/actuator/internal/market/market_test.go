@@ -136,6 +136,11 @@ func TestWhyAClassIsNotReady(t *testing.T) {
 	is("")
 	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1", Hash: "2"}, Terminating: true})
 	is("EC2NodeClass default is being deleted")
+	invalid := model.Reason{Code: model.CodeNodeClassNotReady, Message: "spec.kubelet: wrong"}
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1"}, Terminating: true, Invalid: invalid})
+	if why := c.NotReady(); why.Code != model.CodeBeingDeleted {
+		t.Errorf("%+v, want that it is being deleted, whatever is wrong with it", why)
+	}
 	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "2"}})
 	if s.Get("default") == c {
 		t.Error("a class with another UID is taken for the one before it")

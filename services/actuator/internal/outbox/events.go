@@ -102,7 +102,7 @@ func eventReason(code model.Code) string {
 	switch code {
 	case model.CodeInsufficientCapacity:
 		return "InsufficientCapacityError"
-	case model.CodeNodeClassNotReady, model.CodeNodeClassNotFound:
+	case model.CodeNodeClassNotReady, model.CodeNodeClassNotFound, model.CodeBeingDeleted:
 		return "NodeClassNotReady"
 	case model.CodeRegistrationTimeout:
 		return "RegistrationTimeout"

@@ -72,10 +72,15 @@ func ownPool(dr *Draft, host int) model.Reason {
 	return model.Reason{Code: model.CodeNotOwned, Message: fmt.Sprintf("its node pool %s does not exist", h.Claim.NodePool)}
 }
 
-// soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here.
+// soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here. One that is being deleted takes
+// its nodes with it.
 func soundPool(dr *Draft, host int) model.Reason {
 	p := dr.View.Hosts[host].Pool
-	if p.NotReady.OK() || p.NotReady.Code != model.CodeNodePoolInvalid {
+	switch p.NotReady.Code {
+	case model.CodeNodePoolInvalid:
+	case model.CodeBeingDeleted:
+		return p.NotReady
+	default:
 		return model.Reason{}
 	}
 	return model.Reason{

@@ -71,8 +71,14 @@ func count(s *snapshot.Snapshot, of *facts, now time.Time) counts {
 // pool notes whether a pool can be used itself: whether its class can has an entry of its own.
 func (c *counts) pool(s *snapshot.Snapshot, p *clusterpb.NodePool) {
 	code := p.GetNotReady().GetCode()
-	if _, there := s.Get(snapshot.NodeClass, p.GetNodeClass()); p.GetNotReady() == nil && !there && s.InventoryRevision > 0 {
+	o, there := s.Get(snapshot.NodeClass, p.GetNodeClass())
+	class, _ := o.Payload.(*clusterpb.NodeClass)
+	switch {
+	case p.GetNotReady() != nil:
+	case !there && s.InventoryRevision > 0:
 		code = clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
+	case class.GetNotReady().GetCode() == clusterpb.ReasonCode_REASON_CODE_BEING_DELETED:
+		code = clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY // which the class's own entry is no trouble for
 	}
 	c.object("nodepool/"+p.GetName(), code)
 }

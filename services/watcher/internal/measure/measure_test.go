@@ -106,28 +106,37 @@ func TestPoolsAndClassesThatAreNotReadyAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Drives(true)
-	invalid := &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID}
+	invalid, leaves := &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID}, &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_BEING_DELETED}
 	objects := []snapshot.Event{
 		put(snapshot.NodePool, "good", &clusterpb.NodePool{Name: "good", NodeClass: "good"}),
 		put(snapshot.NodePool, "waits", &clusterpb.NodePool{Name: "waits", NodeClass: "bad"}),
 		put(snapshot.NodePool, "lost", &clusterpb.NodePool{Name: "lost", NodeClass: "none"}),
 		put(snapshot.NodePool, "invalid", &clusterpb.NodePool{Name: "invalid", NotReady: invalid}),
+		put(snapshot.NodePool, "stays", &clusterpb.NodePool{Name: "stays", NodeClass: "leaves"}),
+		put(snapshot.NodePool, "leaves", &clusterpb.NodePool{Name: "leaves", NodeClass: "leaves", NotReady: leaves}),
 	}
 	before := snapshot.Batch{Events: objects}.Fold(snapshot.Snapshot{})
 	m.Saw(before)
-	want := []string{"kerf_object_not_ready kerf_object=nodepool/invalid kerf_reason=NODE_POOL_INVALID: 1"}
+	want := []string{
+		"kerf_object_not_ready kerf_object=nodepool/invalid kerf_reason=NODE_POOL_INVALID: 1",
+		"kerf_object_not_ready kerf_object=nodepool/leaves kerf_reason=BEING_DELETED: 1",
+	}
 	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_object", false)); d != "" {
 		t.Errorf("while no leader has told of classes: (-want +got):\n%s", d)
 	}
 	m.Saw(snapshot.Batch{Events: []snapshot.Event{
 		put(snapshot.NodeClass, "good", &clusterpb.NodeClass{Name: "good"}),
 		put(snapshot.NodeClass, "bad", &clusterpb.NodeClass{Name: "bad", NotReady: &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY}}),
+		put(snapshot.NodeClass, "leaves", &clusterpb.NodeClass{Name: "leaves", NotReady: leaves}),
 		snapshot.Inventory(time.Time{}, 1),
 	}}.Fold(before))
 	want = []string{
 		"kerf_object_not_ready kerf_object=ec2nodeclass/bad kerf_reason=NODE_CLASS_NOT_READY: 1",
+		"kerf_object_not_ready kerf_object=ec2nodeclass/leaves kerf_reason=BEING_DELETED: 1",
 		"kerf_object_not_ready kerf_object=nodepool/invalid kerf_reason=NODE_POOL_INVALID: 1",
+		"kerf_object_not_ready kerf_object=nodepool/leaves kerf_reason=BEING_DELETED: 1",
 		"kerf_object_not_ready kerf_object=nodepool/lost kerf_reason=NODE_CLASS_NOT_FOUND: 1",
+		"kerf_object_not_ready kerf_object=nodepool/stays kerf_reason=NODE_CLASS_NOT_READY: 1", // somebody deletes its class
 	}
 	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_object", false)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
