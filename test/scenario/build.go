@@ -220,6 +220,9 @@ func (b *builder) pool(s *statement) {
 	if why := s.text("not-ready", ""); why != "" {
 		p.NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
 	}
+	if s.is("leaving") {
+		p.NotReady = model.Reason{Code: model.CodeBeingDeleted, Message: "the pool is being deleted", Subject: "nodepool/" + s.name}
+	}
 	if devices := s.nodeDevices("new"); devices != nil {
 		p.Devices = []model.DeviceTemplate{{Devices: devices}}
 	}
