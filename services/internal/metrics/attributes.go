@@ -70,6 +70,7 @@ const (
 	ErrorNotReady     = "class_not_ready"
 	ErrorFenced       = "fenced"
 	ErrorTooLarge     = "too_large"
+	ErrorNotFound     = "not_found"
 	ErrorOther        = "_OTHER"
 )
 

@@ -348,7 +348,7 @@ func requests() []Instrument {
 			Attributes: []Attribute{
 				closed(Operation, "launch", "terminate", "tag", "instances", "resolve_class", "release_class", "sweep_class", "instance_types", "on_demand_prices",
 					"spot_prices", "receive_notices", "delete_notices", "instance_statuses", "shifted_zones"),
-				failure(ErrorCapacity, ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorNotReady),
+				failure(ErrorCapacity, ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorNotReady, ErrorNotFound),
 			},
 			Text: "How long AWS took, the SDK's own retries included. What is throttled tells how much of the account's API budget is left.",
 		},
@@ -357,7 +357,7 @@ func requests() []Instrument {
 			Attributes: []Attribute{
 				closed(Operation, "instances", "resolve_class", "release_class", "instance_types", "on_demand_prices", "spot_prices", "receive_notices", "delete_notices",
 					"instance_statuses", "shifted_zones"),
-				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorOther}, Text: "of the last call; absent where it did not fail"},
+				{Key: ErrorType, Values: []string{ErrorThrottled, ErrorInvalid, ErrorUnauthorized, ErrorNotFound, ErrorOther}, Text: "of the last call; absent where it did not fail"},
 				open(Object, "`ec2nodeclass/NAME`, of `resolve_class` and `release_class`; absent of others"),
 			},
 			Text: "How long all calls have failed of an operation that is repeated for ever; 0 where the last one did not, or is more than two hours old. Of what is done for each " +

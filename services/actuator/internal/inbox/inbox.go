@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/measure"
@@ -43,6 +45,7 @@ type Config struct {
 	Instances *observed.Instances
 	Classes   *market.Classes
 	Outbox    *outbox.Outbox
+	Pools     func() []cluster.Pool
 	Measure   *measure.Measure
 	Log       *slog.Logger
 	// Shortage is how long EC2 is believed to be short of what it took back.
@@ -57,6 +60,8 @@ type Inbox struct {
 	helpers chan struct{}
 	// calledOff are notices that were withdrawn lately, by their ids.
 	calledOff map[string]calledOff
+	// noQueue is when each pool's users were told last that the queue is not there.
+	noQueue map[model.PoolName]time.Time
 }
 
 // calledOff is when AWS said last that a notice holds no longer, and when that was heard: what was said before holds no longer.
@@ -64,7 +69,7 @@ type calledOff struct{ said, heard time.Time }
 
 // New makes an inbox that does nothing yet.
 func New(c Config) *Inbox {
-	return &Inbox{cfg: c, helpers: make(chan struct{}, helpers), calledOff: map[string]calledOff{}}
+	return &Inbox{cfg: c, helpers: make(chan struct{}, helpers), calledOff: map[string]calledOff{}, noQueue: map[model.PoolName]time.Time{}}
 }
 
 // Receive starts the workers, which go on until ctx ends.
@@ -91,6 +96,10 @@ func (b *Inbox) receive(ctx context.Context) {
 			if fails++; jobs.Telling(fails) {
 				b.cfg.Log.WarnContext(ctx, "receive notices: AWS's interruptions are not heard meanwhile; trying again", "failures", fails, "error", err)
 			}
+			// AWS denies access to a queue that the role's policy does not name, be it there or not.
+			if awserror.Of(err) == awserror.NotFound || awserror.LacksRight(err) {
+				b.cfg.Jobs.Hand(ctx, func() { b.tellOfNoQueue(err) })
+			}
 			pause = min(max(2*pause, queuePause), queueErrorMost) // there is none after a message
 		case n > 0:
 			pause = 0
@@ -102,6 +111,23 @@ func (b *Inbox) receive(ctx context.Context) {
 		}
 		sleep(ctx, pause)
 	}
+}
+
+// tellAgain is when what is still so is said again: an API server keeps an event for an hour, and within that the same is no news.
+const tellAgain = time.Hour + time.Minute
+
+// tellOfNoQueue says of each pool that the queue is not there, or not for this actuator, as where its name is mistyped. Everything else goes on without it, so that
+// nobody would look; pools that are new hear of it, too.
+func (b *Inbox) tellOfNoQueue(err error) {
+	told := map[model.PoolName]time.Time{}
+	for _, p := range b.cfg.Pools() {
+		at := b.noQueue[p.Name]
+		if now := time.Now(); now.Sub(at) >= tellAgain && b.cfg.Outbox.NoQueue(p.Name, err) {
+			at = now
+		}
+		told[p.Name] = at
+	}
+	b.noQueue = told
 }
 
 // help lets another worker receive for as long as there are many messages.

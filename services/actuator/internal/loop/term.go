@@ -107,6 +107,7 @@ func newTerm(c Config, h *hub) *term {
 	t.inbox = inbox.New(inbox.Config{
 		Queue: c.Queue, Checks: c.Checks, Parse: c.Parse, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Classes: t.classes,
 		Outbox: t.outbox, Measure: c.Measure, Log: c.Log, Shortage: c.Intervals.Shortage, Repair: c.Repair,
+		Pools: func() []cluster.Pool { return t.cluster.Pools },
 	})
 	t.orphans = orphans.New(orphans.Config{
 		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cluster: t.cluster, Cloud: t.cfg.Cloud, Log: c.Log,

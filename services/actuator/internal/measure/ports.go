@@ -75,6 +75,8 @@ func cloudError(err error) string {
 		return metrics.ErrorUnauthorized
 	case awserror.Throttled:
 		return metrics.ErrorThrottled
+	case awserror.NotFound:
+		return metrics.ErrorNotFound
 	default:
 		return metrics.ErrorOther
 	}

@@ -97,6 +97,15 @@ func (o *Outbox) NotEnded(c model.Claim, err error) {
 	}
 }
 
+// NoQueue tells of a pool that AWS's notices are not heard, since the queue of the actuator's configuration is not there, or may not be
+// read. It says whether it did.
+func (o *Outbox) NoQueue(pool model.PoolName, err error) bool {
+	return o.hint(cluster.Event{
+		Kind: "NodePool", Name: string(pool), Warning: true, Reason: "QueueUnavailable",
+		Message: "AWS's notices of spot interruptions are not heard, and nodes end without a drain: " + cloud.ErrorText(err),
+	})
+}
+
 // eventReason words a code as Kubernetes' events do.
 func eventReason(code model.Code) string {
 	switch code {
