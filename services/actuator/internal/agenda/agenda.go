@@ -7,8 +7,9 @@ import "time"
 
 // Agenda belongs to the goroutine that makes the passes. The zero Agenda is ready.
 type Agenda struct {
-	// now is the time of the present pass: one for all of its decisions.
-	now time.Time
+	// now is the time of the present pass: one for all of its decisions. passes counts them.
+	now    time.Time
+	passes int
 	// next is when another pass is needed though nothing is seen to change; zero for never. Of the times asked for since
 	// the pass began it is the earliest.
 	next time.Time
@@ -19,7 +20,13 @@ type Agenda struct {
 }
 
 // Begin begins a pass. What was asked for before it does not count any more: it asks for it again.
-func (a *Agenda) Begin(now time.Time) { a.now, a.next, a.again = now, time.Time{}, false }
+func (a *Agenda) Begin(now time.Time) {
+	a.now, a.next, a.again = now, time.Time{}, false
+	a.passes++
+}
+
+// Pass is the number of the present pass, or of the last one between two.
+func (a *Agenda) Pass() int { return a.passes }
 
 // Look moves the time on within a pass: what is done between two passes decides by the time that it is.
 func (a *Agenda) Look(now time.Time) { a.now = now }

@@ -1,8 +1,8 @@
 // Package jobs runs what takes time, in workers, for one owner: the goroutine that asks for it also gets the result.
 //
-// Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued: an owner that
-// still wants the work asks again, so nothing is done that was given up meanwhile. What has failed is tried again in turn, and
-// leaves slots for what is new. Start reading at Pool.Do.
+// Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued for longer than from one
+// pass to the next: an owner that still wants the work asks again, so nothing is done that was given up meanwhile. What has failed is
+// tried again in turn, and leaves slots for what is new. Start reading at Pool.Do.
 package jobs
 
 import (
@@ -48,6 +48,9 @@ const (
 type Job struct {
 	Key  string
 	Kind Kind
+	// Queue lets the work begin between this pass and the next, once a slot is free. It is for what comes by the thousand and harms
+	// nobody where it is no longer wanted just then: by passes alone no more than all slots would be filled in each.
+	Queue bool
 	// For is what the work is for, where its time in line is of interest: see Pool.Waited. "" where not.
 	For string
 	// Run is called by a worker; Done, if set, by the owner with Run's result.
@@ -107,21 +110,33 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 	if t.running || !p.agenda.Due(t.notYet) {
 		return false
 	}
-	slots, again := p.slots[j.Kind], t.fails > 0
+	slots := p.slots[j.Kind]
 	if !slots.take(t, p.agenda) {
 		if j.For != "" {
 			p.stand(j.For)
 		}
+		slots.queue(waiting{ctx, j, t})
 		return false // when the work that holds the slot ends, there is another pass
 	}
-	p.leave(j.For)
-	t.running = true
-	p.Go(func() {
-		err := run(ctx, j)
-		slots.give(again)
-		p.Hand(ctx, func() { finish(j, t, err) })
-	})
+	p.begin(waiting{ctx, j, t}, slots)
 	return true
+}
+
+// begin begins work that has a slot.
+func (p *Pool) begin(w waiting, s *slots) {
+	p.leave(w.job.For)
+	w.task.running = true
+	again := w.task.fails > 0
+	p.Go(func() {
+		err := run(w.ctx, w.job)
+		s.give(again)
+		p.Hand(w.ctx, func() {
+			finish(w.job, w.task, err)
+			for next, ok := s.next(p.agenda); ok; next, ok = s.next(p.agenda) {
+				p.begin(next, s)
+			}
+		})
+	})
 }
 
 // stand notes that the work for something waits for a slot, leave that it does no longer.

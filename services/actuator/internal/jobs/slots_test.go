@@ -13,13 +13,10 @@ import (
 
 // passes asks for all jobs, in their order, in each pass until a time, and lets those that are begun by then end.
 func passes(ctx context.Context, p *Pool, a *agenda.Agenda, until time.Time, list func() []Job) {
-	going := 0
 	for time.Now().Before(until) {
 		a.Begin(time.Now())
 		for _, j := range list() {
-			if p.Do(ctx, j) {
-				going++
-			}
+			p.Do(ctx, j)
 		}
 		wake, again := a.Next()
 		if again {
@@ -31,22 +28,24 @@ func passes(ctx context.Context, p *Pool, a *agenda.Agenda, until time.Time, lis
 		select {
 		case f := <-p.Results():
 			f()
-			going--
 		case <-time.After(time.Until(wake)):
 		}
 	}
-	for ; going > 0; going-- {
-		(<-p.Results())()
+	a.Begin(time.Now()) // nothing more is asked for
+	for _, t := range p.tasks {
+		for t.running {
+			(<-p.Results())()
+		}
 	}
 	p.Wait()
 }
 
 // refused are evictions that take a while and fail, and count in tries how often each was tried.
-func refused(tries []int, takes time.Duration) []Job {
+func refused(tries []int, takes time.Duration, queue bool) []Job {
 	var out []Job
 	for i := range tries {
 		out = append(out, Job{
-			Key: fmt.Sprintf("evict/%d", i), Kind: Evict, First: 100 * time.Millisecond, Most: time.Second,
+			Key: fmt.Sprintf("evict/%d", i), Kind: Evict, Queue: queue, First: 100 * time.Millisecond, Most: time.Second,
 			Run: func(context.Context) error {
 				time.Sleep(takes)
 				return errors.New("no")
@@ -61,7 +60,7 @@ func TestWhatIsNewFindsASlotHoweverMuchIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a agenda.Agenda
 		p := New(&a, 1, 4)
-		list, begun := refused(make([]int, 100), time.Second), time.Now()
+		list, begun := refused(make([]int, 100), time.Second, true), time.Now()
 		var took time.Duration
 		late := Job{Key: "delete/x", Kind: Evict, RepeatAfter: time.Hour, Run: func(context.Context) error {
 			took = time.Since(begun)
@@ -80,17 +79,20 @@ func TestWhatIsNewFindsASlotHoweverMuchIsRefused(t *testing.T) {
 }
 
 func TestWhatWasRefusedIsTriedAgainInTurn(t *testing.T) {
-	for _, takes := range []time.Duration{200 * time.Millisecond, 3 * time.Second} {
+	for _, x := range []struct {
+		takes time.Duration
+		queue bool
+	}{{200 * time.Millisecond, false}, {3 * time.Second, false}, {200 * time.Millisecond, true}, {3 * time.Second, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			var a agenda.Agenda
 			p := New(&a, 1, 4)
 			tries := make([]int, 100)
-			list := refused(tries, takes)
-			passes(t.Context(), p, &a, time.Now().Add(300*takes), func() []Job { return list })
+			list := refused(tries, x.takes, x.queue)
+			passes(t.Context(), p, &a, time.Now().Add(300*x.takes), func() []Job { return list })
 			// Two at once are tried again, for 600 tries in all. The first ones have some more, from when not all had been tried.
 			for i, n := range tries {
 				if n < 5 || n > 12 {
-					t.Errorf("where each takes %s, that which is asked for as number %d was tried %d times", takes, i, n)
+					t.Errorf("where each takes %s (queued: %v), that which is asked for as number %d was tried %d times", x.takes, x.queue, i, n)
 				}
 			}
 		})
@@ -102,7 +104,7 @@ func TestNoTurnIsKeptForWhatIsGivenUp(t *testing.T) {
 		var a agenda.Agenda
 		p := New(&a, 1, 4)
 		tries, begun := make([]int, 100), time.Now()
-		list := refused(tries, time.Second)
+		list := refused(tries, time.Second, true)
 		var before []int
 		passes(t.Context(), p, &a, begun.Add(3*time.Minute), func() []Job {
 			if time.Since(begun) < 2*time.Minute {

@@ -116,7 +116,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 		key = "delete/" + e.UID // a refused eviction must not hold up a deletion
 	}
 	x.jobs.Do(ctx, jobs.Job{
-		Key: key, Kind: jobs.Evict, First: 100 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
+		Key: key, Kind: jobs.Evict, Queue: true, First: 100 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.Evict(ctx, e)) },
 		Done: func(err error) {
 			switch {
@@ -150,7 +150,7 @@ func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "list the pods of a node", slog.Any("node", n.Name), slog.Any("claim", c.ID))
 	var pods []cluster.Pod
 	x.jobs.Do(ctx, jobs.Job{
-		Key: key, Kind: jobs.Kube, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
+		Key: key, Kind: jobs.Kube, Queue: true, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) (err error) {
 			ctx, cancel := context.WithTimeout(ctx, askTime)
 			defer cancel()
@@ -247,7 +247,7 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
 	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID))
 	x.jobs.Do(ctx, jobs.Job{
-		Key: key, Kind: slot,
+		Key: key, Kind: slot, Queue: slot == jobs.Kube,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run: run,
 		Done: func(err error) {

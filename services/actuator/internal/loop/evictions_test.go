@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,4 +73,50 @@ func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 			}
 		})
 	}
+}
+
+// large is a cluster of which a look takes a quarter of a second, as each pass does in which thousands of pods are to go, and an
+// eviction ten milliseconds. It counts the looks between the first eviction and the last.
+type large struct {
+	cluster.Cluster
+	looks, evictions, of *atomic.Int64
+}
+
+func (x large) Observe() (cluster.State, error) {
+	time.Sleep(250 * time.Millisecond)
+	if n := x.evictions.Load(); n > 0 && n < x.of.Load() {
+		x.looks.Add(1)
+	}
+	return x.Cluster.Observe()
+}
+
+func (x large) Evict(ctx context.Context, e cluster.Eviction) error {
+	time.Sleep(10 * time.Millisecond)
+	defer x.evictions.Add(1)
+	return x.Cluster.Evict(ctx, e)
+}
+
+// TestEvictionsDoNotWaitForPasses: of 1,000 interrupted nodes with 25 pods each a pass takes long, and they have two minutes.
+func TestEvictionsDoNotWaitForPasses(t *testing.T) {
+	const pods = 400
+	synctest.Test(t, func(t *testing.T) {
+		r, x := newRig(t), large{looks: new(atomic.Int64), evictions: new(atomic.Int64), of: new(atomic.Int64)}
+		x.of.Store(pods)
+		r.cfg = func(c *Config) {
+			x.Cluster = c.Kube
+			c.Kube, c.passedOver = x, nil
+		}
+		r.start()
+		r.grow("a", "b")
+		for i := range pods {
+			r.kube.run([]model.ClaimID{"a", "b"}[i%2], pod(fmt.Sprint("web-", i)))
+		}
+		for _, id := range []model.ClaimID{"a", "b"} {
+			r.ec2.Send(interruption(time.Now(), r.claim(id).InstanceID))
+		}
+		r.until("all pods are evicted", 2*time.Minute, func() bool { return x.evictions.Load() >= pods })
+		if n := x.looks.Load(); n > 4 {
+			t.Errorf("%d evictions, of which 20 go on at once, took %d passes; want as many as the evictions take time", pods, n)
+		}
+	})
 }
