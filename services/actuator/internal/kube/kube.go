@@ -51,7 +51,10 @@ type Config struct {
 
 // Kube is the cluster port on client-go. Safe for concurrent use.
 type Kube struct {
-	client    apiserver.Client
+	client apiserver.Client
+	// urgent is a client without a rate of its own, because a client's requests share one: for what a node's pods wait for, as it opens or
+	// is about to be gone. Of these requests there are never more at once than there are slots for the work.
+	urgent    apiserver.Client
 	dynamic   dynamic.Interface
 	nominator *Nominator
 	replicas  *Replicas
@@ -104,10 +107,10 @@ func New(c Config) (*Kube, error) {
 		return nil, fmt.Errorf("kubernetes dynamic client: %w", err)
 	}
 	own := rest.CopyConfig(c.REST)
-	own.QPS = -1
-	writer, err := apiserver.New(own)
+	own.QPS, own.RateLimiter = -1, nil
+	urgent, err := apiserver.New(own)
 	if err != nil {
-		return nil, fmt.Errorf("for nominations: %w", err)
+		return nil, fmt.Errorf("for nominations, evictions and nodes: %w", err)
 	}
 	slow := rest.CopyConfig(c.REST)
 	slow.QPS, slow.Burst, slow.RateLimiter = costingRate, costingRate, nil
@@ -117,7 +120,7 @@ func New(c Config) (*Kube, error) {
 	}
 	k, err := newKube(client, dyn, c)
 	if err == nil {
-		k.nominator.writer, k.replicas.client = writer, costing
+		k.urgent, k.nominator.writer, k.replicas.client = urgent, urgent, costing
 	}
 	return k, err
 }
@@ -130,7 +133,7 @@ func (k *Kube) Replicas() cluster.Replicas { return k.replicas }
 
 func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
-		client: client, dynamic: dyn, log: c.Log, now: c.Now,
+		client: client, urgent: client, dynamic: dyn, log: c.Log, now: c.Now,
 		changed: make(chan struct{}, 1), read: map[string]objects.Pods{},
 	}
 	if k.log == nil {

@@ -60,7 +60,7 @@ func (k *Kube) untaint(ctx context.Context, c cluster.NodeChange) bool {
 		return false
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager}
-	_, err = k.nominator.writer.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
+	_, err = k.urgent.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
 	return err == nil
 }
 
@@ -72,7 +72,7 @@ func without(taints []corev1.Taint, removed []model.Taint) []corev1.Taint {
 }
 
 func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
-	nodes := k.client.Nodes()
+	nodes := k.urgent.Nodes()
 	before, err := nodes.Get(ctx, string(c.Node), metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -187,5 +187,5 @@ func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, 
 
 // Evict implements cluster.Cluster.
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
-	return evict.Evict(ctx, k.client.Pods(e.Namespace), e, k.now())
+	return evict.Evict(ctx, k.urgent.Pods(e.Namespace), e, k.now())
 }
