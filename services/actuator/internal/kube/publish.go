@@ -22,7 +22,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// maxPublishing is how many claims are brought to their state at once: what follows in a publication, and the next one, waits for them.
+// maxPublishing is how many claims are brought to their state at once, and how many are forgotten: what follows in a publication, and
+// the next one, waits for them.
 const maxPublishing = 8
 
 // Publish brings the objects that users look at to the given state. What is right already is not written.
@@ -38,8 +39,9 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 	for i, err := range beside(ctx, slots, p.Claims, publish) {
 		note(cluster.ClaimEntry(p.Claims[i].ID), err)
 	}
-	for _, id := range p.ForgetClaims {
-		note(cluster.ForgetClaimEntry(id), k.forget(ctx, id))
+	forget := func(id model.ClaimID) error { return k.forget(ctx, id) }
+	for i, err := range beside(ctx, slots, p.ForgetClaims, forget) {
+		note(cluster.ForgetClaimEntry(p.ForgetClaims[i]), err)
 	}
 	for _, s := range p.Pools {
 		note(cluster.PoolEntry(s.Name), k.publishPool(ctx, s))

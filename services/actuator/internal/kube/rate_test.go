@@ -64,3 +64,41 @@ func TestWhatANodesPodsWaitForHasNoRate(t *testing.T) {
 		t.Error("what can wait has no rate either")
 	}
 }
+
+// meeting is an API server whose deletions are answered once two are there at the same time, or too much time has passed.
+type meeting struct {
+	answering
+	now atomic.Int64
+	met chan struct{}
+}
+
+func (m *meeting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		defer m.now.Add(-1)
+		if m.now.Add(1) == 2 {
+			close(m.met)
+		}
+		select {
+		case <-m.met:
+		case <-time.After(5 * time.Second):
+		}
+	}
+	return m.answering.RoundTrip(r)
+}
+
+// TestClaimsAreForgottenBesideEachOther: where 1,000 claims have ended at once, what follows waits for 3,000 requests.
+func TestClaimsAreForgottenBesideEachOther(t *testing.T) {
+	api := &meeting{met: make(chan struct{})}
+	k, err := New(Config{REST: &rest.Config{Transport: api}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Publish(t.Context(), cluster.Publication{ForgetClaims: []model.ClaimID{"c1", "c2"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-api.met:
+	default:
+		t.Error("the second claim's object is removed only after that of the first")
+	}
+}

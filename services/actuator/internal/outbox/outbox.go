@@ -21,6 +21,9 @@ const (
 	maxEvents = 1000
 	// publishGap is the least time between two publications: a claim takes several steps within it, and is shown once.
 	publishGap = 500 * time.Millisecond
+	// maxForgotten bounds the claims whose objects one publication removes, by three requests each: where 1,000 end at once, their
+	// successors are to be seen in between.
+	maxForgotten = 100
 	// republish is how soon a claim's object is made again that was removed by force.
 	republish = 10 * time.Second
 )
@@ -166,7 +169,7 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 			continue
 		}
 		o.forget(c.ID)
-		if _, object := slices.BinarySearch(v.Objects, c.ID); object && !early(cluster.ForgetClaimEntry(c.ID)) {
+		if _, object := slices.BinarySearch(v.Objects, c.ID); object && len(p.ForgetClaims) < maxForgotten && !early(cluster.ForgetClaimEntry(c.ID)) {
 			p.ForgetClaims = append(p.ForgetClaims, c.ID)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -379,5 +380,27 @@ func TestNothingIsKeptOfAClaimThatHasEnded(t *testing.T) {
 				t.Errorf("shown %v, failures %v, kept %v, retries %v", r.claims, r.failures, r.kept, r.retries.failed)
 			}
 		})
+	}
+}
+
+func TestClaimsThatEndTogetherDoNotHideTheirSuccessors(t *testing.T) {
+	r := newRig()
+	var v View
+	for i := range 1000 {
+		c := &model.Claim{ID: model.ClaimID(fmt.Sprintf("c%04d", i)), State: model.ClaimGone}
+		v.Claims, v.Objects = append(v.Claims, c), append(v.Objects, c.ID)
+	}
+	v.Claims = append(v.Claims, &model.Claim{ID: "d", State: model.ClaimLaunched})
+	left := len(v.Objects)
+	for range 10 {
+		p := r.publish(t, v)
+		if n := len(p.ForgetClaims); n == 0 || n > 100 {
+			t.Fatalf("one publication removes the objects of %d claims", n)
+		}
+		v.Objects = slices.DeleteFunc(v.Objects, func(id model.ClaimID) bool { return slices.Contains(p.ForgetClaims, id) })
+		left = len(v.Objects)
+	}
+	if left > 0 {
+		t.Errorf("%d objects are left", left)
 	}
 }
