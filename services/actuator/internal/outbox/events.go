@@ -130,21 +130,6 @@ func eventReason(code model.Code) string {
 	}
 }
 
-// Pending tells users why nothing was found for a pod, and what would help.
-func (o *Outbox) Pending(pod model.PodID, why model.Reason) {
-	namespace, name, ok := strings.Cut(string(pod), "/")
-	if !ok || why.Message == "" {
-		return
-	}
-	message := why.Message
-	if why.Remedy != "" {
-		message += "; " + why.Remedy
-	}
-	o.Event(cluster.Event{
-		Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message,
-	})
-}
-
 // Bought tells the pods that a claim was accepted for that a node comes for them.
 func (o *Outbox) Bought(c model.Claim) {
 	for _, id := range c.Pods {

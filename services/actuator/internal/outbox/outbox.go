@@ -49,8 +49,9 @@ type Outbox struct {
 	// seen is what the last view was made of that is published, and lookedAt when that was.
 	seen     any
 	lookedAt time.Time
-	// events wait to be published, at most maxEvents.
+	// events wait to be published, at most maxEvents; those of pods wait for room there.
 	events []cluster.Event
+	pods   pods
 	// retries are what failed of the last publications, and late is how many events are too early for another try, as of the last view.
 	retries retries
 	late    int
@@ -96,7 +97,7 @@ func (o *Outbox) Due(of any) bool {
 		return false
 	}
 	again := !o.retries.next.IsZero() && o.agenda.Due(o.retries.next)
-	return again || of != o.seen || len(o.events) > o.late || o.agenda.Now().Sub(o.lookedAt) > republish
+	return again || of != o.seen || len(o.events) > o.late || len(o.pods.untold) > 0 || o.agenda.Now().Sub(o.lookedAt) > republish
 }
 
 // Publish sends what users do not see yet of a view that is made of that. One publication goes on at a time, so their order
@@ -153,6 +154,7 @@ func (o *Outbox) note(p cluster.Publication, claims []*model.Claim) {
 
 // news is the part of a view that users do not see yet, and the view's claims in it. What has failed is left out until it is due again.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
+	o.tellPods()
 	o.retries.begin()
 	defer o.retries.end()
 	early := func(e cluster.Entry) bool {

@@ -69,11 +69,12 @@ type rig struct {
 	jobs *jobs.Pool
 	a    *agenda.Agenda
 	now  time.Time
+	step time.Duration // between two publications
 }
 
 func newRig() *rig {
 	a := &agenda.Agenda{}
-	r := &rig{kube: &kube{tried: map[cluster.Entry][]time.Time{}}, a: a, jobs: jobs.New(a, 1, 1), now: time.Now()}
+	r := &rig{kube: &kube{tried: map[cluster.Entry][]time.Time{}}, a: a, jobs: jobs.New(a, 1, 1), now: time.Now(), step: time.Minute}
 	r.Outbox = New(r.kube, a, r.jobs, slog.New(slog.DiscardHandler))
 	return r
 }
@@ -81,7 +82,7 @@ func newRig() *rig {
 // publish shows a view and returns what was sent; nothing where there was nothing to send.
 func (r *rig) publish(t *testing.T, v View) cluster.Publication {
 	t.Helper()
-	r.now = r.now.Add(time.Minute)
+	r.now = r.now.Add(r.step)
 	r.a.Begin(r.now)
 	sent, done := cluster.Publication{}, false
 	r.Publish(t.Context(), nil, v, func(p cluster.Publication) { sent, done = p, true })
@@ -200,10 +201,8 @@ func TestTheNewestEventsStay(t *testing.T) {
 	for range maxEvents {
 		r.Event(cluster.Event{Reason: "old"})
 	}
-	r.Pending("default/web", model.Reason{Message: "too large", Remedy: "allow a larger type"})
-	r.Pending("web", model.Reason{Message: "no namespace"})
-	last := r.events[len(r.events)-1]
-	if len(r.events) != maxEvents || last.Namespace != "default" || last.Message != "too large; allow a larger type" {
+	r.Event(cluster.Event{Reason: "new"})
+	if last := r.events[len(r.events)-1]; len(r.events) != maxEvents || last.Reason != "new" {
 		t.Errorf("%d events, the last %+v", len(r.events), last)
 	}
 }
@@ -303,10 +302,6 @@ func TestHintsAreLeftOutWhereManyEventsWait(t *testing.T) {
 	}
 	if n := len(r.events); n > maxHints+1 {
 		t.Errorf("%d events wait, want at most %d", n, maxHints+1)
-	}
-	r.Pending("default/web", model.Reason{Message: "too large"})
-	if last := r.events[len(r.events)-1]; last.Reason != "FailedScheduling" {
-		t.Errorf("the last is %+v, want what a pod has to be told", last)
 	}
 	r.events = nil
 	late := model.ClaimID(fmt.Sprint("c", 10*maxHints-1))

@@ -1,0 +1,65 @@
+package outbox
+
+import (
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const (
+	// podEvents is how many events of pods without a place wait among the others at most: there may be thousands of such pods, and what
+	// is told of nodes meanwhile is not to wait for them, or to be dropped for them.
+	podEvents = maxHints / 2
+	// tellAgain is when a pod is told the same again: it may be another one of that name by then. What the pod was told before, and can
+	// still read, is not written.
+	tellAgain = 10 * time.Minute
+)
+
+// pods are those that the newest plan has no place for. Their events are made from it as there is room for them.
+type pods struct {
+	// untold are those that were not told yet what the newest plan says, and told are what each was told last, and when. Both
+	// have pods of the newest plan alone.
+	untold []cluster.Event
+	told   map[model.PodID]toldPod
+}
+
+type toldPod struct {
+	message string
+	at      time.Time
+}
+
+// Pending takes why the newest plan has no place for pods, and what would help. Users are told.
+func (o *Outbox) Pending(list iter.Seq2[model.PodID, model.Reason]) {
+	next := pods{told: map[model.PodID]toldPod{}}
+	for pod, why := range list {
+		namespace, name, ok := strings.Cut(string(pod), "/")
+		if !ok || why.Message == "" {
+			continue
+		}
+		message := why.Message
+		if why.Remedy != "" {
+			message += "; " + why.Remedy
+		}
+		if was, is := o.pods.told[pod]; is && was.message == message && o.agenda.Now().Before(was.at.Add(tellAgain)) {
+			next.told[pod] = was
+			continue
+		}
+		next.untold = append(next.untold, cluster.Event{
+			Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message,
+		})
+	}
+	o.pods = next
+}
+
+// tellPods queues events of pods while there is room.
+func (o *Outbox) tellPods() {
+	for len(o.pods.untold) > 0 && len(o.events)-o.late < podEvents {
+		e := o.pods.untold[0]
+		o.pods.untold = o.pods.untold[1:]
+		o.pods.told[model.PodID(e.Namespace+"/"+e.Name)] = toldPod{e.Message, o.agenda.Now()}
+		o.Event(e)
+	}
+}
