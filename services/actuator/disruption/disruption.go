@@ -124,6 +124,8 @@ func begun(d model.DisruptionRecord, f Facts) bool {
 func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	r := Result{Disruption: d}
 	left, more := false, map[model.PoolName]int{}
+	waits := d.Staged && awaited(d, f) != ""
+	full := map[model.PoolName]bool{} // pools whose budgets let no more go: to ask takes a look at all claims
 	for _, m := range f.Candidates {
 		if m.Claim == nil || m.Claim.State.Ended() {
 			continue
@@ -138,7 +140,8 @@ func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
 		switch pool := m.Claim.NodePool; {
 		case m.Claim.State >= model.ClaimDraining:
 			continue
-		case d.Staged && (awaited(d, f) != "" || !f.Allows(pool, d.Reason, more[pool]+1)):
+		case d.Staged && (waits || full[pool] || !f.Allows(pool, d.Reason, more[pool]+1)):
+			full[pool] = true
 			r.Wake = d.AcceptTime.Add(Timeout)
 			continue
 		default:

@@ -357,6 +357,25 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestBudgetsAreAskedNoMoreThanThereAreDrains: each question is a look at all claims, and each pass has them.
+func TestBudgetsAreAskedNoMoreThanThereAreDrains(t *testing.T) {
+	d, f := accepted(model.ReasonUnderutilized)
+	d.Staged, d.Candidates, f.Candidates = true, nil, nil
+	for i := range 1000 {
+		m := claim(model.ClaimID(fmt.Sprintf("c%04d", i)), model.ClaimInitialized)
+		d.Candidates, f.Candidates = append(d.Candidates, m.Claim.ID), append(f.Candidates, m)
+		m.Node.Tainted = true
+	}
+	asked := 0
+	f.Allows = func(_ model.PoolName, _ model.DisruptionReason, more int) bool {
+		asked++
+		return more <= 3
+	}
+	if r := Step(d, f, at(10)); len(r.Effects) != 3 || asked != 4 {
+		t.Errorf("budgets were asked %d times for %d drains, want four times for three", asked, len(r.Effects))
+	}
+}
+
 func TestReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		record *model.DisruptionRecord
