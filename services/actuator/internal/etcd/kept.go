@@ -61,8 +61,11 @@ func (s *Store) readClaims(ctx context.Context, k *kept, revision int64) (*kept,
 }
 
 func (s *Store) readAgain(ctx context.Context, k *kept, revision int64) (*kept, error) {
-	if revision < k.revision {
+	switch {
+	case revision < k.revision:
 		return nil, errKept
+	case revision == k.revision: // etcd goes through all claims to say which have changed, and again to name them
+		return k, nil
 	}
 	next := &kept{revision: revision, keys: make([]string, 0, len(k.keys)), claims: make(map[string]keptClaim, len(k.keys))}
 	err := load(ctx, s, claimsAt(revision, k.revision+1), func(c model.Claim, kv *mvccpb.KeyValue) {
