@@ -8,6 +8,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,8 +66,9 @@ type Job struct {
 // Pool is the work of one owner. All of its methods but Wait are called by the owner's goroutine alone.
 type Pool struct {
 	agenda *agenda.Agenda
-	// tasks are what is known of each piece of work that goes on, or went on lately.
+	// tasks are what is known of each piece of work that goes on, or went on lately, by its key; of are the keys by their last part.
 	tasks map[string]*task
+	of    map[string][]string
 	slots map[Kind]*slots
 	// results are what the owner calls when a worker has finished. Nothing is sent once the work's context has ended.
 	results chan func()
@@ -96,7 +98,7 @@ func New(a *agenda.Agenda, launches, evictions int) *Pool {
 	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers, End: endWorkers, Tag: tagWorkers} {
 		kinds[kind] = newSlots(n)
 	}
-	return &Pool{agenda: a, tasks: map[string]*task{}, slots: kinds, results: make(chan func()), lines: map[string]*line{}}
+	return &Pool{agenda: a, tasks: map[string]*task{}, of: map[string][]string{}, slots: kinds, results: make(chan func()), lines: map[string]*line{}}
 }
 
 // Do begins the job, unless the same work goes on, has to wait, or too much of its kind goes on: then a later pass asks
@@ -105,7 +107,7 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 	t := p.tasks[j.Key]
 	if t == nil {
 		t = &task{}
-		p.tasks[j.Key] = t
+		p.add(j.Key, t)
 	}
 	if t.running || !p.agenda.Due(t.notYet) {
 		return false
@@ -234,18 +236,26 @@ func Telling(fails int) bool { return fails&(fails-1) == 0 }
 // Inherit lets work under a new key, if it is new, wait as long as a repetition of the old one would.
 func (p *Pool) Inherit(key, from string) {
 	if t := p.tasks[from]; t != nil && p.tasks[key] == nil {
-		p.tasks[key] = &task{fails: t.fails, notYet: t.notYet}
+		p.add(key, &task{fails: t.fails, notYet: t.notYet})
 	}
 }
 
-// Forget drops what is remembered of the work whose key ends with suffix, and of the work for it.
-func (p *Pool) Forget(suffix string) {
-	delete(p.lines, suffix)
-	for key := range p.tasks {
-		if strings.HasSuffix(key, suffix) {
-			delete(p.tasks, key)
-		}
+func (p *Pool) add(key string, t *task) {
+	p.tasks[key] = t
+	last := lastPart(key)
+	p.of[last] = append(p.of[last], key)
+}
+
+// lastPart is a key from its last slash on.
+func lastPart(key string) string { return key[max(0, strings.LastIndexByte(key, '/')):] }
+
+// Forget drops what is remembered of the work whose key has that as its last part, with the slash before it, and of the work for it.
+func (p *Pool) Forget(last string) {
+	delete(p.lines, last)
+	for _, key := range p.of[last] {
+		delete(p.tasks, key)
 	}
+	delete(p.of, last)
 }
 
 // Tidy forgets, from time to time, work that was not asked for in a while, because most is done once. It says whether it
@@ -257,8 +267,13 @@ func (p *Pool) Tidy() bool {
 	}
 	p.tidied = now
 	for key, t := range p.tasks {
-		if !t.running && now.After(t.notYet.Add(memory)) {
-			delete(p.tasks, key)
+		if t.running || !now.After(t.notYet.Add(memory)) {
+			continue
+		}
+		delete(p.tasks, key)
+		last := lastPart(key)
+		if p.of[last] = slices.DeleteFunc(p.of[last], func(k string) bool { return k == key }); len(p.of[last]) == 0 {
+			delete(p.of, last)
 		}
 	}
 	return true

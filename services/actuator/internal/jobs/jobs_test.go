@@ -109,10 +109,10 @@ func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
 	p := New(&a, 1, 1)
 	now := time.Unix(1000, 0)
 	for i := range 100 {
-		p.tasks[fmt.Sprint("evict/", i)] = &task{notYet: now}
+		p.add(fmt.Sprint("evict/", i), &task{notYet: now})
 	}
-	p.tasks["running"] = &task{running: true}
-	p.tasks["waiting"] = &task{notYet: now.Add(time.Hour)}
+	p.add("running", &task{running: true})
+	p.add("waiting", &task{notYet: now.Add(time.Hour)})
 	a.Begin(now.Add(2 * memory))
 	if !p.Tidy() || len(p.tasks) != 2 {
 		t.Errorf("%d tasks are remembered, want two", len(p.tasks))
@@ -120,7 +120,7 @@ func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
 	if p.Tidy() {
 		t.Error("tidied again at once")
 	}
-	p.tasks["launch/1/c1"] = &task{notYet: now, fails: 3}
+	p.add("launch/1/c1", &task{notYet: now, fails: 3})
 	p.Inherit("launch/2/c1", "launch/1/c1")
 	if p.tasks["launch/2/c1"].fails != 3 {
 		t.Error("the next attempt does not wait as long as a repetition")
@@ -128,6 +128,9 @@ func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
 	p.Forget("/c1")
 	if len(p.tasks) != 2 {
 		t.Errorf("%d tasks are remembered, want those of no claim", len(p.tasks))
+	}
+	if len(p.of) != len(p.tasks) {
+		t.Errorf("%d parts of keys are remembered of %d tasks", len(p.of), len(p.tasks))
 	}
 }
 
@@ -183,4 +186,28 @@ func TestTheLogHasEverFewerOfTheFailuresInARow(t *testing.T) {
 		}
 		p.Wait()
 	})
+}
+
+// BenchmarkForget is what it costs that so many claims end at once, of whose nodes 25 pods each were evicted a moment before.
+func BenchmarkForget(b *testing.B) {
+	for _, claims := range []int{500, 2000} {
+		b.Run(fmt.Sprint(claims), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				p := New(&agenda.Agenda{}, 1, 1)
+				for i := range claims {
+					for _, of := range []string{"node/TaintNode/Draining", "node/RemoveNode/Terminating", "pods", "terminate"} {
+						p.add(fmt.Sprint(of, "/c", i), &task{})
+					}
+					for k := range 25 {
+						p.add(fmt.Sprint("evict/", i, "-", k), &task{})
+					}
+				}
+				b.StartTimer()
+				for i := range claims {
+					p.Forget(fmt.Sprint("/c", i))
+				}
+			}
+		})
+	}
 }
