@@ -124,11 +124,35 @@ type State struct {
 	Tries int
 }
 
+// Lookup finds what is remembered of offerings, of which there are thousands: quotas, which any shortage may be of, are looked for once.
+type Lookup struct {
+	memory Memory
+	quotas []quota
+}
+
+type quota struct {
+	key Key
+	of  string
+	// least is how many vCPUs a type has that it is about.
+	least int64
+}
+
+// Lookup holds until the memory changes.
+func (m Memory) Lookup() Lookup {
+	l := Lookup{memory: m}
+	for key := range m {
+		if of, least, ok := readQuota(key.InstanceType); ok {
+			l.quotas = append(l.quotas, quota{key, of, least})
+		}
+	}
+	return l
+}
+
 // Of is what is remembered of an offering of a type with so many vCPUs.
-func (m Memory) Of(k Key, vcpu int64, now time.Time) State {
+func (l Lookup) Of(k Key, vcpu int64, now time.Time) State {
 	var out State
 	see := func(key Key) {
-		if s, ok := m[key]; ok {
+		if s, ok := l.memory[key]; ok {
 			if tries := max(s.Tries, 1); out.Tries == 0 || tries < out.Tries {
 				out.Tries = tries
 			}
@@ -137,15 +161,15 @@ func (m Memory) Of(k Key, vcpu int64, now time.Time) State {
 			}
 		}
 	}
-	if len(m) == 0 {
+	if len(l.memory) == 0 {
 		return out
 	}
 	see(k)
 	see(Key{k.InstanceType, "", k.CapacityType})
 	see(Key{Everything, "", k.CapacityType})
-	for key := range m {
-		if quota, least, ok := readQuota(key.InstanceType); ok && key.CapacityType == k.CapacityType && quota == quotaOf(k.InstanceType) && vcpu >= least {
-			see(key)
+	for _, q := range l.quotas {
+		if q.key.CapacityType == k.CapacityType && vcpu >= q.least && q.of == quotaOf(k.InstanceType) {
+			see(q.key)
 		}
 	}
 	return out

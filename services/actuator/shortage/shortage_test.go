@@ -1,6 +1,7 @@
 package shortage
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestAShortageIsBelievedForLongerEachTime(t *testing.T) {
 			t.Errorf("said twice it is %+v, want %+v", again, got)
 		}
 		now = got.Until.Add(time.Second)
-		if o := m.Of(KeyOf(s), 2, now); !o.Until.IsZero() || o.Tries != 1 {
+		if o := m.Lookup().Of(KeyOf(s), 2, now); !o.Until.IsZero() || o.Tries != 1 {
 			t.Errorf("once it is over: %+v, want that one claim tries it", o)
 		}
 	}
@@ -52,17 +53,17 @@ func TestWhatAShortageIsAbout(t *testing.T) {
 		},
 	} {
 		for _, k := range tt.about {
-			if tt.m.Of(k, 4, t0).Until.IsZero() || len(tt.m.Seen(k, 4)) != 1 {
+			if tt.m.Lookup().Of(k, 4, t0).Until.IsZero() || len(tt.m.Seen(k, 4)) != 1 {
 				t.Errorf("%s: %v is not short, or an instance says nothing of it", name, k)
 			}
 		}
 		for _, k := range tt.free {
-			if got := tt.m.Of(k, 4, t0); !got.Until.IsZero() || got.Tries > 0 || len(tt.m.Seen(k, 4)) > 0 {
+			if got := tt.m.Lookup().Of(k, 4, t0); !got.Until.IsZero() || got.Tries > 0 || len(tt.m.Seen(k, 4)) > 0 {
 				t.Errorf("%s: %v is %+v", name, k, got)
 			}
 		}
 	}
-	if got := short(OfQuota("m5.xlarge", 4), "").Of(Key{"m5.large", "a", model.OnDemand}, 2, t0); got.Tries > 0 {
+	if got := short(OfQuota("m5.xlarge", 4), "").Lookup().Of(Key{"m5.large", "a", model.OnDemand}, 2, t0); got.Tries > 0 {
 		t.Error("a type that needs less of the quota is short too")
 	}
 }
@@ -81,7 +82,7 @@ func TestWhatAPlacementGroupHasNoneOf(t *testing.T) {
 	large := Key{"m5.large", "a", model.OnDemand}
 	s := Within("pg-1", model.Shortage{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand, Until: t0.Add(time.Minute)})
 	m := Memory{KeyOf(s): s}
-	if got := m.Of(large, 2, t0); !got.Until.IsZero() || got.Tries > 0 {
+	if got := m.Lookup().Of(large, 2, t0); !got.Until.IsZero() || got.Tries > 0 {
 		t.Errorf("outside the group it is %+v", got)
 	}
 	if got := m.InGroup("pg-1"); len(got) != 1 || got[large] != s.Until {
@@ -93,5 +94,38 @@ func TestWhatAPlacementGroupHasNoneOf(t *testing.T) {
 	quota := model.Shortage{InstanceType: OfQuota("m5.large", 2)}
 	if got := Within("pg-1", quota); got != quota {
 		t.Errorf("a quota is the group's: %+v", got)
+	}
+}
+
+// TestThousandsOfOfferingsAreLookedUpWithoutReadingEachShortage: all offerings are priced anew with each shortage, and 1,000 interrupted
+// nodes are a hundred of these.
+func TestThousandsOfOfferingsAreLookedUpWithoutReadingEachShortage(t *testing.T) {
+	now := time.Now()
+	s := model.Shortage{InstanceType: OfQuota("m5.xlarge", 4), CapacityType: model.OnDemand, Until: now.Add(time.Hour)}
+	l := Memory{KeyOf(s): s}.Lookup()
+	k := Key{"m5.2xlarge", "a", model.OnDemand}
+	if l.Of(k, 8, now) == (State{}) {
+		t.Fatal("what counts towards the quota is not short")
+	}
+	if n := testing.AllocsPerRun(100, func() { l.Of(k, 8, now) }); n > 0 {
+		t.Errorf("%v allocations for each offering, want that quotas are read once", n)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	for _, n := range []int{100, 500} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			now, m := time.Now(), Memory{}
+			for i := range n {
+				s := model.Shortage{InstanceType: model.TypeName(fmt.Sprintf("m5.%dxlarge", i)), Zone: "a", CapacityType: model.Spot, Until: now.Add(time.Hour)}
+				m[KeyOf(s)] = s
+			}
+			for b.Loop() {
+				l := m.Lookup()
+				for range 10_000 {
+					l.Of(Key{"c5.large", "a", model.Spot}, 2, now)
+				}
+			}
+		})
 	}
 }

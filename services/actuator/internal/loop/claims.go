@@ -178,12 +178,13 @@ func (s *claims) available(class model.NodeClassName, offerings []model.RankedOf
 	if c := s.classes.Get(class); c != nil {
 		group = s.registry.Shortages.InGroup(c.Resolved().PlacementGroup.ID)
 	}
+	looked := s.registry.Shortages.Lookup()
 	return slices.DeleteFunc(slices.Clone(offerings), func(o model.RankedOffering) bool {
 		key := shortage.Key{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
 		if s.agenda.Now().Before(group[key]) || s.market.Shifted(o.Zone) {
 			return true
 		}
-		return !s.registry.Shortages.Of(key, s.market.VCPU(o.InstanceType), s.agenda.Now()).Until.IsZero() || s.classes.Full(o.ReservationID)
+		return !looked.Of(key, s.market.VCPU(o.InstanceType), s.agenda.Now()).Until.IsZero() || s.classes.Full(o.ReservationID)
 	})
 }
 

@@ -240,11 +240,11 @@ func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 		most += 2 * len(t.Zones) // on demand, and spot
 	}
 	offers := make([]model.Offering, 0, most+len(m.reserved))
-	tries := map[apply.OfferingKey]int{}
+	tries, looked := map[apply.OfferingKey]int{}, short.Lookup()
 	for _, t := range m.types {
 		for _, zone := range t.Zones {
 			for _, o := range m.offeringsOf(t, zone) {
-				state := short.Of(shortage.Key{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}, t.VCPU, m.cfg.Agenda.Now())
+				state := looked.Of(shortage.Key{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}, t.VCPU, m.cfg.Agenda.Now())
 				o.UnavailableUntil, o.ZoneID = state.Until, m.zoneIDs[zone]
 				offers = append(offers, o)
 				if state.Tries > 0 {

@@ -47,8 +47,8 @@ func TestAPodLearnsWhyThereIsNoPlaceForIt(t *testing.T) {
 	}
 }
 
-// TestThousandsOfPodsWithoutAPlaceCrowdNothingOut: 5,000 pods that can never be scheduled are a standing thing in a large cluster.
-func TestThousandsOfPodsWithoutAPlaceCrowdNothingOut(t *testing.T) {
+// TestThousandsOfPodsWithoutAPlaceKeepNothingOut: 5,000 pods that can never be scheduled are a standing thing in a large cluster.
+func TestThousandsOfPodsWithoutAPlaceKeepNothingOut(t *testing.T) {
 	r := newRig()
 	r.step = time.Second
 	r.Notice(model.Notice{Kind: model.NoticeSpotInterruption, InstanceID: "i-1"}, model.Claim{ID: "c1"})
