@@ -116,15 +116,19 @@ func (b *Inbox) checked(ctx context.Context, notices []model.Notice, failing []s
 		listed[n.ID] = true
 		of = append(of, n)
 	}
+	guards, kept := b.guards(impaired), map[model.PoolName]int{}
 	for _, n := range of {
 		pool := b.cfg.Registry.Claims[n.Claim].NodePool
-		if why := b.tooMany(pool, impaired[pool]); n.InstanceState == model.StateImpaired && !why.OK() {
-			b.cfg.Log.WarnContext(ctx, "an instance whose status checks fail is kept", "instance", n.InstanceID, "claim", n.Claim, "why", why.Message)
+		if _, guarded := guards[pool]; guarded && n.InstanceState == model.StateImpaired {
+			kept[pool]++
 			continue
 		}
 		if old := b.cfg.Registry.Notices[n.ID]; old == nil || !old.StartTime.Equal(n.StartTime) || !old.Deadline.Equal(n.Deadline) {
 			news[n.ID] = n
 		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(kept)) { // once for each: where a zone fails they are hundreds, for hours
+		b.cfg.Log.WarnContext(ctx, "instances whose status checks fail are kept", "pool", pool, "instances", kept[pool], "why", guards[pool].Message)
 	}
 	for id := range b.cfg.Registry.Notices {
 		if interrupt.OfStatus(id) && !listed[id] {
@@ -134,12 +138,22 @@ func (b *Inbox) checked(ctx context.Context, notices []model.Notice, failing []s
 	return b.write(ctx, batch, news)
 }
 
-func (b *Inbox) tooMany(pool model.PoolName, impaired int) model.Reason {
-	nodes := 0
+// guards are why none is given up of the pools of which too many instances are impaired.
+func (b *Inbox) guards(impaired map[model.PoolName]int) map[model.PoolName]model.Reason {
+	out := map[model.PoolName]model.Reason{}
+	if len(impaired) == 0 {
+		return out
+	}
+	nodes := map[model.PoolName]int{}
 	for _, c := range b.cfg.Registry.Claims {
-		if c.NodePool == pool && c.InstanceID != "" && !c.State.Ended() {
-			nodes++
+		if c.InstanceID != "" && !c.State.Ended() {
+			nodes[c.NodePool]++
 		}
 	}
-	return rules.RepairGuard(b.cfg.Repair, pool, impaired, nodes)
+	for pool, n := range impaired {
+		if why := rules.RepairGuard(b.cfg.Repair, pool, n, nodes[pool]); !why.OK() {
+			out[pool] = why
+		}
+	}
+	return out
 }

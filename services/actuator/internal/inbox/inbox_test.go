@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // queue has one message, and then fails; it notes when it was asked.
@@ -169,5 +173,52 @@ func TestANewLeaderGoesOnWithWhatIsKnownOfImpairments(t *testing.T) {
 	since(next, New(Config{Registry: r}).impaired(), now)
 	if got := interrupt.Statuses(next, now); len(got) != 1 || *r.Notices[got[0].ID] != got[0] {
 		t.Errorf("the next leader finds %+v, want what is stored: %+v", got, r.Notices)
+	}
+}
+
+// TestAZoneThatFailsIsSaidOnceAMinute: hundreds of instances whose checks fail are one cause.
+func TestAZoneThatFailsIsSaidOnceAMinute(t *testing.T) {
+	memory := storetest.New()
+	term, err := memory.Campaign(t.Context(), "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(memory, &agenda.Agenda{})
+	if err := r.Load(t.Context(), term.Fence); err != nil {
+		t.Fatal(err)
+	}
+	var b store.Batch
+	var list []cloud.Status
+	long := time.Now().Add(-time.Hour)
+	for i := range 600 {
+		c := model.Claim{ID: model.ClaimID(fmt.Sprint("c", i)), InstanceID: fmt.Sprint("i-", i), NodePool: "a", State: model.ClaimInitialized, Reached: model.ClaimInitialized}
+		if i%6 == 0 {
+			c.NodePool = "b"
+		}
+		if i%2 == 0 {
+			list = append(list, cloud.Status{InstanceID: c.InstanceID, Impaired: true, ImpairedSince: long})
+		}
+		b.PutClaims = append(b.PutClaims, c)
+	}
+	if _, err := r.Write(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	x := New(Config{Registry: r, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	first := map[string]time.Time{}
+	since(list, first, time.Now())
+	notices := interrupt.Statuses(list, time.Now())
+	if len(notices) != 300 {
+		t.Fatalf("%d notices, want 300", len(notices))
+	}
+	if err := x.checked(t.Context(), notices, slices.Collect(maps.Keys(first))); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "pool=a instances=200") || !strings.Contains(lines[1], "pool=b instances=100") {
+		t.Errorf("%d lines, the first %s; want one for each of two pools", len(lines), lines[0])
+	}
+	if len(r.Notices) > 0 {
+		t.Errorf("%d are given up", len(r.Notices))
 	}
 }
