@@ -177,6 +177,8 @@ type Eviction struct {
 	Grace time.Duration
 	// Again says that the pod is being deleted already, and has been told why.
 	Again bool
+	// Refused says that the last try has failed: thousands of pods that budgets hold for hours leave the API server to others.
+	Refused bool
 }
 
 // Publication is what users should see.

@@ -187,5 +187,9 @@ func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, 
 
 // Evict implements cluster.Cluster.
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
-	return evict.Evict(ctx, k.urgent.Pods(e.Namespace), e, k.now())
+	client := k.urgent
+	if e.Refused && !e.Force {
+		client = k.client
+	}
+	return evict.Evict(ctx, client.Pods(e.Namespace), e, k.now())
 }

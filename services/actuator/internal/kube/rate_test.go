@@ -56,6 +56,12 @@ func TestWhatANodesPodsWaitForHasNoRate(t *testing.T) {
 	if n := api.requests.Load(); n != 10*(1+2+2) {
 		t.Errorf("%d requests, want one for each eviction, and two for each deletion, which marks the pod first, and each change of a node", n)
 	}
+	for range 2 {
+		err = k.Evict(ctx, cluster.Eviction{Namespace: "default", Name: "p", UID: "u", Refused: true})
+	}
+	if err == nil {
+		t.Error("evictions that were refused before have no rate either")
+	}
 	events := k.client.Events(metav1.NamespaceDefault)
 	for range 2 {
 		_, err = events.Create(ctx, &corev1.Event{}, metav1.CreateOptions{})

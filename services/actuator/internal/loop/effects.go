@@ -115,6 +115,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	if e.Force {
 		key = "delete/" + e.UID // a refused eviction must not hold up a deletion
 	}
+	e.Refused = x.jobs.Fails(key) > 0
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: jobs.Evict, Queue: true, First: 100 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.Evict(ctx, e)) },

@@ -44,13 +44,18 @@ func TestPodsThatBudgetsHoldDoNotKeepAnInterruptedNodeFromItsEvictions(t *testin
 	})
 }
 
-// refusing is a cluster that refuses each eviction in the same words.
+// refusing is a cluster that refuses each eviction in the same words. It counts those that say, and those that do not say that they were
+// refused before.
 type refusing struct {
 	cluster.Cluster
-	err error
+	err   error
+	tries map[bool]*atomic.Int64
 }
 
-func (x refusing) Evict(context.Context, cluster.Eviction) error { return x.err }
+func (x refusing) Evict(_ context.Context, e cluster.Eviction) error {
+	x.tries[e.Refused].Add(1)
+	return x.err
+}
 
 func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 	for want, err := range map[string]error{
@@ -60,7 +65,8 @@ func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
-			r.cfg = func(c *Config) { c.Kube = refusing{c.Kube, err} }
+			tries := map[bool]*atomic.Int64{false: {}, true: {}}
+			r.cfg = func(c *Config) { c.Kube = refusing{c.Kube, err, tries} }
 			r.start()
 			r.grow("a")
 			r.kube.run("a", pod("web"))
@@ -70,6 +76,9 @@ func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			if got := r.claim("a").Failure; got.Code != model.CodeDrainBlocked || !strings.Contains(got.Message, "default/web") || !strings.Contains(got.Message, want) {
 				t.Errorf("%+v, want %q", got, want)
+			}
+			if first, again := tries[false].Load(), tries[true].Load(); first != 1 || again < 3 {
+				t.Errorf("%d tries were new, and %d said that they were refused before", first, again)
 			}
 		})
 	}
