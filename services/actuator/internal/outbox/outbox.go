@@ -21,8 +21,9 @@ const (
 	maxEvents = 1000
 	// publishGap is the least time between two publications: a claim takes several steps within it, and is shown once.
 	publishGap = 500 * time.Millisecond
-	// maxForgotten bounds the claims whose objects one publication removes, by three requests each: where 1,000 end at once, their
-	// successors are to be seen in between.
+	// maxClaims bounds the claims of one publication, of up to three requests each, and maxForgotten those whose objects it removes, of
+	// three each: where 1,000 go at once, their successors, events and statuses are to be seen in between.
+	maxClaims    = 200
 	maxForgotten = 100
 	// republish is how soon a claim's object is made again that was removed by force.
 	republish = 10 * time.Second
@@ -217,7 +218,17 @@ func (o *Outbox) newClaims(v View) []*model.Claim {
 		}
 		out = append(out, c)
 	}
-	return out
+	if len(out) <= maxClaims {
+		return out
+	}
+	// Those without an object first: their nodes want it as their owner.
+	absent := func(c *model.Claim) bool {
+		_, object := slices.BinarySearch(v.Objects, c.ID)
+		return !object
+	}
+	present := less(out, absent)
+	out = append(slices.DeleteFunc(out, func(c *model.Claim) bool { return !absent(c) }), present...)
+	return out[:maxClaims]
 }
 
 // drop takes events off the queue that were published.

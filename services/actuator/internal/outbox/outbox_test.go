@@ -310,6 +310,32 @@ func TestHintsAreLeftOutWhereManyEventsWait(t *testing.T) {
 	}
 }
 
+func TestClaimsThatChangeTogetherDoNotHideTheirSuccessors(t *testing.T) {
+	r := newRig()
+	var v View
+	for i := range 1000 {
+		c := &model.Claim{ID: model.ClaimID(fmt.Sprintf("c%04d", i)), State: model.ClaimDraining}
+		v.Claims, v.Objects = append(v.Claims, c), append(v.Objects, c.ID)
+	}
+	v.Claims = append(v.Claims, &model.Claim{ID: "d", State: model.ClaimLaunched})
+	shown := map[model.ClaimID]bool{}
+	for i := range 6 {
+		p := r.publish(t, v)
+		if n := len(p.Claims); n > 200 {
+			t.Fatalf("one publication has %d claims", n)
+		}
+		for _, c := range p.Claims {
+			shown[c.ID] = true
+		}
+		if i == 0 && !shown["d"] {
+			t.Error("the claim without an object waits for others to change theirs")
+		}
+	}
+	if len(shown) != 1001 {
+		t.Errorf("%d claims were shown", len(shown))
+	}
+}
+
 // A new leader has shown nothing yet. What it changes is not to wait until all that the one before has shown is looked at.
 func TestWhatANewLeaderFoundShownWaits(t *testing.T) {
 	r := newRig()
