@@ -44,6 +44,7 @@ func (a asking) Prepare(ctx context.Context) error {
 	a.count("prepare", 1)
 	return a.process.Prepare(ctx)
 }
+
 func (a asking) Remember(ctx context.Context, f store.Fence, name string, data []byte) error {
 	a.count("remember", 1)
 	return a.process.Remember(ctx, f, name, data)
@@ -67,14 +68,17 @@ func (a asking) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error
 	a.count("look", 1)
 	return a.process.Look(ctx, s)
 }
+
 func (a asking) Terminate(ctx context.Context, ids ...string) error {
 	a.count("ends", 1)
 	return a.process.Terminate(ctx, ids...)
 }
+
 func (a asking) Tag(ctx context.Context, i cloud.Instance) error {
 	a.count("tags", 1)
 	return a.process.Tag(ctx, i)
 }
+
 func (a asking) Launch(ctx context.Context, q cloud.Request) (i []cloud.Instance, err error) {
 	a.count("launches", 1)
 	return a.process.Launch(ctx, q)
