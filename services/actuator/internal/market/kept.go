@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -63,12 +64,12 @@ type keptClass struct {
 }
 
 // reading is by what this program reads: its release, and the fields of what it keeps, as builds between releases have one version.
-func reading() string {
+var reading = sync.OnceValue(func() string { //nolint:gochecknoglobals // it never changes, and lists some hundred fields by reflection
 	v := boot.ReadVersion()
 	fields := fnv.New64a()
 	list(fields, reflect.TypeFor[kept](), map[reflect.Type]bool{})
 	return fmt.Sprintf("%s %s %x", v.Version, v.Revision, fields.Sum64())
-}
+})
 
 // list writes the fields of a type, and of those that it is made of.
 func list(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
