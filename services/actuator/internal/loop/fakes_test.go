@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -15,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -218,20 +218,6 @@ type rig struct {
 	stop func()
 }
 
-// smallCatalog is three types in two zones.
-func smallCatalog(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	c, err := catalog.Bundled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Types = slices.DeleteFunc(c.Types, func(x catalog.Type) bool {
-		return x.Name != "c5.large" && x.Name != "m5.large" && x.Name != "m5.xlarge"
-	})
-	c.Types[2].EFAInterfaces = 1 // as larger types have
-	return c
-}
-
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, store: storetest.New(), kube: newFakeKube(), crash: &crash{at: -1}}
@@ -298,8 +284,11 @@ func (r *rig) start() {
 
 // passedOver wants of each pass that it is as if it had looked at all claims.
 func (r *rig) passedOver(c *model.Claim, would lifecycle.Result, wake time.Time) {
-	if d := cmp.Diff(*c, would.Claim); d != "" || len(would.Effects) > 0 {
-		r.t.Errorf("a pass left claim %s out that asks for %v and would be another (-is +would):\n%s", c.ID, would.Effects, d)
+	// Each claim of each quiet pass comes here: what differs is only worked out where something does.
+	if !reflect.DeepEqual(*c, would.Claim) || len(would.Effects) > 0 {
+		if d := cmp.Diff(*c, would.Claim); d != "" || len(would.Effects) > 0 {
+			r.t.Errorf("a pass left claim %s out that asks for %v and would be another (-is +would):\n%s", c.ID, would.Effects, d)
+		}
 	}
 	if !would.Wake.IsZero() && (wake.IsZero() || wake.After(would.Wake)) {
 		r.t.Errorf("a pass left claim %s out, which is looked at again at %s, want %s", c.ID, wake, would.Wake)
