@@ -33,6 +33,9 @@ define retried
 @rm $(BIN)/retried.*
 endef
 
+# The tests that CI runs are run with -vet=off: without it go test looks again, and anew for the race detector, for some of the mistakes that
+# `make vet` has looked for in all of it, which is a quarter of what it costs to build them.
+
 # steps runs targets one after the other, prints how long each took and stops at the first that fails.
 define steps
 @for step in $(1); do \
@@ -162,26 +165,27 @@ race: $(BIN)/.tools ## The unit tests under the race detector
 	@# detector (runtime.(*timer).maybeRunChan, unlockAndRun): tests of bubbles run on one thread, where that can't be, beside the others.
 	@# Races are found by what happens before what, so none is missed for it. SEQUENTIAL ones plan for minutes on one thread, which the
 	@# detector makes ten times as slow: they run without it, those in test/ as a part of e2e. What they call has tests of its own that run with it.
+	@# The others are two at a time: nearly half of the time of one is its linking, and the second that the detector waits at its
+	@# end for late races; and they take both cores once the bubbles are done.
 	@bubbles=$$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' work | awk '/testing\/synctest/{print $$1}'); \
-	sequential=$$(go list $(SEQUENTIAL)); \
-	$(RETRIED) --packages "$$bubbles" -- -short -timeout 30m -p 1 $(RACE) -cpu 1 & one=$$!; failed=0; \
-	$(RETRIED) --packages "$$(go list work | grep -vxF "$$bubbles" | grep -vxF "$$sequential")" -- -short -timeout 30m -p 1 $(RACE) || failed=1; \
-	$(RETRIED) --packages "$(filter-out ./test/%,$(SEQUENTIAL))" -- -short -timeout 30m -p 1 || failed=1; \
+	sequential=$$(go list $(SEQUENTIAL)); failed=0; \
+	( $(RETRIED) --packages "$$bubbles" -- -short -timeout 30m -vet=off -p 1 $(RACE) -cpu 1 || failed=1; \
+	$(RETRIED) --packages "$(filter-out ./test/%,$(SEQUENTIAL))" -- -short -timeout 30m -vet=off -p 1 || failed=1; \
+	exit $$failed ) & one=$$!; \
+	$(RETRIED) --packages "$$(go list work | grep -vxF "$$bubbles" | grep -vxF "$$sequential")" -- -short -timeout 30m -vet=off -p 2 $(RACE) || failed=1; \
 	wait $$one && exit $$failed
 	$(retried)
 
 .PHONY: standalone
 standalone: ## Build each module with the workspace off, as images and outside users do
 	@for module in $(MODULES); do (cd $$module && GOWORK=off go build ./...) || { echo "in $$module"; exit 1; }; done
-	@cd test/versus && GOWORK=off go vet ./... && GOWORK=off go test ./...
-	@cd tools/images && GOWORK=off go vet ./... && GOWORK=off go test ./...
-	@cd test/chart && GOWORK=off go vet ./... && GOWORK=off go test ./...
+	@for module in test/versus tools/images test/chart; do (cd $$module && GOWORK=off go vet ./... && GOWORK=off go test -vet=off ./...) || exit 1; done
 
 .PHONY: e2e
 e2e: $(BIN)/.tools controlplane observers ## The tests that run a real control plane, one package at a time
 	@# Compile first and in parallel; with -short and no test to run nothing starts.
-	@go test -short -run '^$$' ./test/... > /dev/null
-	$(RETRIED) --packages ./test/... -- -count=1 -p 1 -timeout 30m
+	@go test -short -run '^$$' -vet=off ./test/... > /dev/null
+	$(RETRIED) --packages ./test/... -- -count=1 -vet=off -p 1 -timeout 30m
 	$(retried)
 
 .PHONY: differential
