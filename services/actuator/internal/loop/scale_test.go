@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -131,7 +129,7 @@ func (a asking) asked() map[string]int {
 // changes nothing that is right already.
 func TestWhatIsAskedOfTheWorldAtRestDoesNotGrowWithTheCluster(t *testing.T) {
 	var rest, begun []map[string]int
-	for _, claims := range []int{20, 100} {
+	for _, claims := range []int{10, 60} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
 			a := asking{mu: &sync.Mutex{}, calls: map[string]int{}}
@@ -157,16 +155,15 @@ func TestWhatIsAskedOfTheWorldAtRestDoesNotGrowWithTheCluster(t *testing.T) {
 			begun = append(begun, a.asked())
 		})
 	}
-	if d := cmp.Diff(rest[0], rest[1]); d != "" {
-		t.Errorf("what is asked in ten minutes grows with the cluster (-20 claims +100):\n%s", d)
+	for _, each := range []string{"passes", "fences", "publications", "claims looked at"} { // objects that are right cost no request
+		delete(begun[1], each)
 	}
-	for _, calls := range begun {
-		for _, each := range []string{"passes", "fences", "publications", "claims looked at"} { // objects that are right cost no request
-			delete(calls, each)
+	for during, calls := range map[string][]map[string]int{"ten minutes of rest": rest, "a new leader's first minute": begun} {
+		for what, n := range calls[1] {
+			if few := calls[0][what]; n > few+3 { // what two goroutines do at one moment may come in any order, and be one more
+				t.Errorf("in %s: %s %d with 10 claims, %d with 60", during, what, few, n)
+			}
 		}
-	}
-	if d := cmp.Diff(begun[0], begun[1]); d != "" {
-		t.Errorf("what a new leader asks in its first minute grows with the cluster (-20 claims +100):\n%s", d)
 	}
 	for _, not := range []string{"node changes", "events", "claims forgotten", "ends", "launches", "tags", "evictions"} {
 		if n := begun[1][not]; n > 0 {
