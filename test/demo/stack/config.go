@@ -30,7 +30,7 @@ func (s *Stack) writeConfig(service string) (string, error) {
 		c["health_listen"], c["metrics"] = address(at), object{"legacy_names": true}
 	}
 	if !s.opts.Plain {
-		merge(c, s.haste()[service])
+		merge(c, s.haste()[strings.TrimSuffix(service, "-standby")])
 	}
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
