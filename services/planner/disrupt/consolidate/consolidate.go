@@ -55,6 +55,7 @@ type Result struct {
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
 	c := consolidation{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
 	c.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(c.open)}
+	dr.BuffersLost = draft.BuffersLose(dr, func(int) bool { return false }) // to what goes for other reasons
 	switch {
 	case len(c.open) == 0:
 		c.Known = true
@@ -405,12 +406,9 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	if why := t.draft.BuffersKeep(parts...); !why.OK() {
 		return t.draft.About(parts[0].Hosts[0], why)
 	}
-	lost, ok := draft.BuffersLose(t.draft, parts...)
-	if !ok || !t.judge.outweigh(parts, lost-t.draft.BuffersLost) {
-		return model.Reason{
-			Code: model.CodeCapacityBuffer, Subject: t.v.Hosts[parts[0].Hosts[0]].Name(),
-			Message: "the scheduler is likely to put its pods where a capacity buffer has its capacity, and the buffer's new node would cost what was saved",
-		}
+	lost := draft.BuffersLose(t.draft, t.avoided, parts...)
+	if why := t.judge.outweigh(parts, lost); !why.OK() {
+		return why
 	}
 	if why := t.settled(parts); !why.OK() {
 		return why
@@ -421,6 +419,9 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	t.draft.BuffersLost = lost
 	return model.Reason{}
 }
+
+// avoided says that Kerf's taint keeps pods from a host as long as they find another, since it is to go.
+func (t *trials) avoided(host int) bool { return t.deferred != nil && t.deferred[host] }
 
 // settled says whether decisions that are worth it are so already now, or what is against the first that is not: its pods have just
 // started, and its hosts wait.

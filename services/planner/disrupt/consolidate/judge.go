@@ -69,16 +69,27 @@ func (j *judge) settled(d *draft.Decision) model.Reason {
 	return model.Reason{}
 }
 
-// outweigh says whether decisions that are worth it would be so, too, if so much were spent again, micro-dollars an hour.
-func (j *judge) outweigh(parts []draft.Decision, spent int64) bool {
-	if spent <= 0 {
-		return true
-	}
+// outweigh says that decisions that are worth it would not be so with what buffers lose to them beyond what they have lost already.
+func (j *judge) outweigh(parts []draft.Decision, lost draft.BuffersLoss) model.Reason {
+	was := j.draft.BuffersLost
+	spent := lost.Price - was.Price
 	for i := range parts {
 		_, weighed, _, cost := j.prices(&parts[i])
 		spent -= weighed - cost - j.bar(&parts[i]).least
 	}
-	return spent <= 0
+	why := model.Reason{
+		Code: model.CodeCapacityBuffer, Subject: j.v.Hosts[parts[0].Hosts[0]].Name(), Remedy: "lower the buffer's replicas, or keep its nodes apart by a taint",
+		Message: "the scheduler is likely to put its pods where a capacity buffer has its capacity",
+	}
+	switch {
+	case lost.Without > was.Without:
+		why.Message += ", and there would be no node for the buffer"
+	case lost.Price > was.Price && spent > 0:
+		why.Message += fmt.Sprintf(", whose new node would cost %s an hour, no less than what was saved", fit.Money(lost.Price-was.Price))
+	default:
+		return model.Reason{}
+	}
+	return why
 }
 
 // prices are what the hosts of a decision and its replacements cost, by the list and as they are weighed.

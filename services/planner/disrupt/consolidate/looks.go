@@ -76,8 +76,9 @@ func (c *consolidation) takeBack(l look) {
 	}
 }
 
-// saves is what the decisions since a mark save, less what their evictions weigh, micro-dollars per hour.
+// saves is what the decisions since a mark save, less what their evictions weigh and what buffers lose, micro-dollars per hour.
 func saves(dr *draft.Draft, since draft.Mark) (sum int64) {
+	sum = since.BuffersLost().Price - dr.BuffersLost.Price
 	for _, d := range dr.Since(since) {
 		sum += d.Saving - dr.Churn.Least(dr.Churn.Sum(d.Evicted), byDelete)
 	}

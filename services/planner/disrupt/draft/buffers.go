@@ -70,30 +70,54 @@ func staying(decisions []Decision) func(host int) bool {
 	return func(h int) bool { return !goes[h] }
 }
 
-// BuffersLose is what buffers would spend on new nodes, micro-dollars an hour, after the decisions so far and some more: once the scheduler
-// has put the pods that they move where it likes best, which need not be where the plan has them. The view has what they move. False means
-// that there would be no node to buy.
-func BuffersLose(dr *Draft, decisions ...Decision) (lost int64, ok bool) {
+// BuffersLoss is what capacity buffers lose to decisions, as their pods can't be told where to go.
+type BuffersLoss struct {
+	// Price is what the new nodes cost that buffers would buy, micro-dollars an hour.
+	Price int64
+	// Without is how many of their pods would have no capacity, as there is no node to buy.
+	Without int
+}
+
+// BuffersLose is what buffers lose to the decisions so far and some more: once the scheduler has put the pods that they move where it likes
+// best, which need not be where the plan has them, but not on hosts that it avoids. The view has what the decisions move.
+func BuffersLose(dr *Draft, avoids func(host int) bool, more ...Decision) (lost BuffersLoss) {
 	if !slices.ContainsFunc(dr.BufferPods, func(a pack.Assignment) bool { return a.Claim == nil }) {
-		return 0, true
+		return lost
 	}
 	defer dr.Scheduler.Revert(dr.Scheduler.Mark())
-	if left := buffersLeft(dr, slices.Concat(dr.Decisions, decisions), staying(decisions)); len(left) > 0 {
-		_, claims, unplaced := dr.Scheduler.Buy(left, dr.Limits.Clone())
-		if len(unplaced) > 0 {
-			return 0, false
-		}
-		for _, b := range claims {
-			lost += b.Best().Price
+	all := slices.Concat(dr.Decisions, more)
+	left := buffersLeft(dr, all, staying(more), avoids)
+	if len(left) == 0 {
+		return lost
+	}
+	limits := dr.Limits.Clone()
+	for _, d := range all { // buffers buy once these are gone
+		for _, h := range d.Hosts {
+			if host := dr.View.Hosts[h]; host.Pool != nil && host.Claim != nil {
+				limits.Count(host.Pool, dr.View.ClaimCapacity(host.Claim), -1)
+				limits.NodesLeft[host.Pool.Index]++
+			}
 		}
 	}
-	return lost, true
+	for _, d := range more {
+		for _, b := range d.Replacements {
+			b.TakeFrom(limits)
+		}
+	}
+	_, claims, unplaced := dr.Scheduler.Buy(left, limits)
+	for _, b := range claims {
+		lost.Price += b.Best().Price
+	}
+	for _, it := range unplaced {
+		lost.Without += len(it.Pods)
+	}
+	return lost
 }
 
 // buffersLeft puts the pods that decisions move where the scheduler likes best, and buffers' pods where they are, or else wherever there
 // is capacity for them then, on hosts that stay and on replacements. Those that it returns have none.
-func buffersLeft(dr *Draft, decisions []Decision, stays func(host int) bool) []market.Item {
-	e, tally := newEmptiest(dr, stays), dr.Scheduler.Tally()
+func buffersLeft(dr *Draft, decisions []Decision, stays, avoids func(host int) bool) []market.Item {
+	e, tally := newEmptiest(dr, func(h int) bool { return stays(h) && !avoids(h) }), dr.Scheduler.Tally()
 	buffers := make(map[int]pack.Assignment)
 	for _, a := range dr.BufferPods {
 		if a.Claim == nil && stays(a.Host) && !dr.View.Removed(a.Host) && !staysPut(dr.View.Pods[a.Pod].Class) {
@@ -124,11 +148,11 @@ func buffersLeft(dr *Draft, decisions []Decision, stays func(host int) bool) []m
 	e.spreadOut(moved)
 	for before := -1; before != len(pods); { // as some may have to wait for others
 		before = len(pods)
-		pods = slices.DeleteFunc(pods, func(p int) bool { return e.put(p, []*receiver{e.receiverOf(buffers[p])}) })
+		pods = slices.DeleteFunc(pods, func(p int) bool { return e.putBack(buffers[p]) })
 	}
 	_, left := dr.Scheduler.OnHosts(market.Items(dr.View.World, pods), stays)
 	for i := range left {
-		left[i].Pods = slices.DeleteFunc(left[i].Pods, func(p int) bool { return e.put(p, e.claims) })
+		left[i].Pods = e.put(left[i].Class, left[i].Pods, e.claims)
 	}
 	return slices.DeleteFunc(left, func(it market.Item) bool { return len(it.Pods) == 0 })
 }

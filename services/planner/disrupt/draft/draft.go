@@ -111,8 +111,8 @@ type Draft struct {
 	PodBudgets  *budget.Pods
 	// dependents are pods that this plan has placed and that depend on others.
 	dependents dependents
-	// BuffersLost is what buffers will spend on new nodes after those decisions so far that save money, micro-dollars an hour; see BuffersLose.
-	BuffersLost int64
+	// BuffersLost is what buffers lose to the decisions so far. Who looks for decisions by BuffersLose keeps it up to date.
+	BuffersLost BuffersLoss
 	// Unhealthy is, by host, what is wrong with it, whether it goes or stays.
 	Unhealthy []model.Reason
 	// Verdicts say, by host, why a node goes or stays; zero as long as neither is decided.
@@ -221,7 +221,7 @@ type Mark struct {
 	pods       *budget.Pods
 	limits     *market.Limits
 	dependents dependents
-	buffers    int64
+	buffers    BuffersLoss
 	decisions  int
 }
 
@@ -232,6 +232,9 @@ func (dr *Draft) Mark() Mark {
 		dependents: dr.dependents.clone(), buffers: dr.BuffersLost, decisions: len(dr.Decisions),
 	}
 }
+
+// BuffersLost is what it was then.
+func (m Mark) BuffersLost() BuffersLoss { return m.buffers }
 
 // WithinBudgets says whether budgets for nodes let all decisions since the mark happen now, and then what is left of them.
 func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {

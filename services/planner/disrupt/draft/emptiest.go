@@ -1,7 +1,7 @@
 package draft
 
 import (
-	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -9,13 +9,14 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // emptiest puts pods where the scheduler is likely to put them: on the node that takes them and has the largest share of its CPU and
 // memory left then, which is what its NodeResourcesFit plugin likes best (LeastAllocated,
 // https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins). What else has a score is left out: which node it is matters
-// less than that it need not be the fullest, as in a plan.
+// less than that it need not be the fullest, as in a plan. Replacements come after all nodes: they are closed until their pods have no other place.
 type emptiest struct {
 	draft     *Draft
 	resources []int // CPU and memory
@@ -28,8 +29,8 @@ type receiver struct {
 	host  int
 	claim *purchase.NewClaim
 	free  view.Vector
-	// share is what one unit is of all that there is, by resource as in resources.
-	share []float64
+	// share is what one unit of CPU is of all that there is, and of memory.
+	share [2]float64
 }
 
 func newEmptiest(dr *Draft, usable func(host int) bool) *emptiest {
@@ -39,9 +40,11 @@ func newEmptiest(dr *Draft, usable func(host int) bool) *emptiest {
 			e.resources = append(e.resources, i)
 		}
 	}
+	all := make([]receiver, 0, len(dr.View.Hosts))
 	for h, host := range dr.View.Hosts {
 		if usable(h) && dr.View.Open(h) && dr.Ready(h) {
-			e.hosts = append(e.hosts, &receiver{host: h, free: dr.View.Free(h), share: e.shares(host.Allocatable)})
+			all = append(all, receiver{host: h, free: dr.View.Free(h), share: e.shares(host.Allocatable)})
+			e.hosts = append(e.hosts, &all[len(all)-1])
 		}
 	}
 	return e
@@ -53,35 +56,31 @@ func (e *emptiest) addClaim(b *purchase.NewClaim) {
 	e.claims = append(e.claims, &receiver{host: -1, claim: b, free: slices.Clone(free), share: e.shares(free)})
 }
 
-func (e *emptiest) shares(of view.Vector) []float64 {
-	out := make([]float64, len(e.resources))
+func (e *emptiest) shares(of view.Vector) (out [2]float64) {
 	for i, r := range e.resources {
 		out[i] = 1 / float64(max(of[r], 1))
 	}
 	return out
 }
 
-// spreadOut puts pods elsewhere than where a plan has them, those of high priority first. Those that find no node so stay.
+// spreadOut puts pods elsewhere than where a plan has them: those of high priority first, and of these large ones, which leaves the emptiest nodes
+// to the small ones. Those that find no node so stay.
 func (e *emptiest) spreadOut(placed []pack.Assignment) {
-	pods := e.draft.View.Pods
-	placed = slices.Clone(placed)
-	slices.SortStableFunc(placed, func(a, b pack.Assignment) int {
-		return cmp.Compare(pods[b.Pod].Class.Priority, pods[a.Pod].Class.Priority)
-	})
-	for _, a := range placed {
+	at, pods := make(map[int]pack.Assignment, len(placed)), make([]int, len(placed))
+	for i, a := range placed {
+		at[a.Pod], pods[i] = a, a.Pod
 		e.take(a)
 	}
-	all := slices.Concat(e.hosts, e.claims)
-	for _, a := range placed {
-		if !e.put(a.Pod, all) {
-			e.add(a.Pod, e.receiverOf(a), 1)
+	for _, it := range market.Items(e.draft.View.World, pods) {
+		for _, p := range e.put(it.Class, e.put(it.Class, it.Pods, e.hosts), e.claims) {
+			e.add(p, e.receiverOf(at[p]), 1)
 		}
 	}
 }
 
 func (e *emptiest) receiverOf(a pack.Assignment) *receiver {
 	if a.Claim == nil {
-		return &receiver{host: a.Host, free: e.draft.View.Free(a.Host), share: e.shares(e.draft.View.Hosts[a.Host].Allocatable)}
+		return &receiver{host: a.Host, free: e.draft.View.Free(a.Host)}
 	}
 	return e.claims[slices.IndexFunc(e.claims, func(r *receiver) bool { return r.claim == a.Claim })]
 }
@@ -105,6 +104,17 @@ func (e *emptiest) take(a pack.Assignment) {
 	}
 }
 
+// putBack puts a pod where a plan has it, if there is capacity for it still and some of what the nodes may become allows it there.
+func (e *emptiest) putBack(a pack.Assignment) bool {
+	c, to := e.draft.View.Pods[a.Pod].Class, e.receiverOf(a)
+	site := pack.PlacedAs(e.draft.Scheduler, a).Site
+	if view.Fits(to.free, c.Requested, 1) == 0 || site != nil && !e.draft.Scheduler.Tally().AllowsEither(c, site, podrules.AnyKey) {
+		return false
+	}
+	e.add(a.Pod, to, 1)
+	return true
+}
+
 func (e *emptiest) add(pod int, to *receiver, n int) {
 	c := e.draft.View.Pods[pod].Class
 	if to.claim == nil {
@@ -117,31 +127,70 @@ func (e *emptiest) add(pod int, to *receiver, n int) {
 	}
 }
 
-// put puts a pod on the emptiest of some receivers that take it; false where none does.
-func (e *emptiest) put(pod int, receivers []*receiver) bool {
-	c := e.draft.View.Pods[pod].Class
-	var best *receiver
-	most := 0.0
-	for _, to := range receivers {
-		score := 0.0
-		for i, r := range e.resources {
-			score += float64(to.free[r]-c.Requested[r]) * to.share[i]
-		}
-		if (best == nil || score > most) && e.takes(to, c) {
-			best, most = to, score
-		}
+// put puts pods of a class on the emptiest of some receivers that take them, and returns those that none takes. One that does not is not
+// asked again.
+func (e *emptiest) put(c *view.Class, pods []int, receivers []*receiver) (left []int) {
+	q := &queue{of: e, class: c, all: slices.Clone(receivers), scores: make([]float64, len(receivers))}
+	for i, to := range q.all {
+		q.scores[i] = q.score(to)
 	}
-	if best != nil {
-		e.add(pod, best, 1)
+	heap.Init(q)
+	for len(pods) > 0 && q.Len() > 0 {
+		to := q.all[0]
+		if !e.takes(to, c) {
+			heap.Pop(q)
+			continue
+		}
+		e.add(pods[0], to, 1)
+		pods, q.scores[0] = pods[1:], q.score(to)
+		heap.Fix(q, 0)
 	}
-	return best != nil
+	return pods
 }
 
 func (e *emptiest) takes(to *receiver, c *view.Class) bool {
-	tally := e.draft.Scheduler.Tally()
 	if to.claim == nil {
-		return e.draft.Matcher.Capacity(c, to.host, 1) == 1 && tally.Allows(c, tally.Host(to.host))
+		return e.draft.Matcher.Capacity(c, to.host, 1) == 1
 	}
 	fits := view.Fits(to.free, c.Requested, 1) == 1 && to.claim.Best().Takes(&market.Item{Class: c}, false)
-	return fits && (!e.draft.Scheduler.Rules().Constrained(c) || to.claim.Site != nil && tally.Allows(c, to.claim.Site))
+	return fits && (!e.draft.Scheduler.Rules().Constrained(c) || to.claim.Site != nil && e.draft.Scheduler.Tally().Allows(c, to.claim.Site))
+}
+
+// queue has the emptiest of some receivers first; of equal ones that which came first.
+type queue struct {
+	of     *emptiest
+	class  *view.Class
+	all    []*receiver
+	scores []float64
+}
+
+// score is what share of its CPU and of its memory a receiver has left with one more pod, together.
+func (q *queue) score(to *receiver) (sum float64) {
+	for i, r := range q.of.resources {
+		sum += float64(to.free[r]-q.class.Requested[r]) * to.share[i]
+	}
+	return sum
+}
+
+func (q *queue) Len() int { return len(q.all) }
+
+func (q *queue) Less(i, j int) bool {
+	if q.scores[i] != q.scores[j] {
+		return q.scores[i] > q.scores[j]
+	}
+	return q.all[i].host < q.all[j].host
+}
+
+func (q *queue) Swap(i, j int) {
+	q.all[i], q.all[j] = q.all[j], q.all[i]
+	q.scores[i], q.scores[j] = q.scores[j], q.scores[i]
+}
+
+// Push is never called: what is asked once is not asked again.
+func (q *queue) Push(any) {}
+
+func (q *queue) Pop() any {
+	n := len(q.all) - 1
+	q.all, q.scores = q.all[:n], q.scores[:n]
+	return nil
 }

@@ -127,7 +127,7 @@ const (
 	ReasonCode_REASON_CODE_STATIC_POOL ReasonCode = 84
 	// Another decision of the same plan comes first.
 	ReasonCode_REASON_CODE_SUPERSEDED ReasonCode = 85
-	// A capacity buffer has its capacity on the node.
+	// A capacity buffer has its capacity on the node, or where the node's pods are likely to go.
 	ReasonCode_REASON_CODE_CAPACITY_BUFFER ReasonCode = 86
 	// What removing the node saves does not make up for the evictions in time.
 	ReasonCode_REASON_CODE_PAYBACK ReasonCode = 87
