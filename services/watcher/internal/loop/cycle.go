@@ -198,14 +198,19 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	r := result{relayed: c.relayed, resume: c.resume, plan: plan.GetId()}
 	var accepted, rejected int
 	if !c.relayed.knows(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
-		answer, err := c.apply(ctx, plan)
+		relayed := relayable(plan)
+		left := portion(relayed, mostRelayed)
+		answer, err := c.apply(ctx, relayed)
 		if err != nil {
 			c.measure(begin, measure.Cycle{Failed: measure.FailedApply})
 			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
 		r.relayed, r.applied = c.relayed.next(plan), plan
 		accepted, rejected = c.verdicts(ctx, plan, answer)
-		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
+		if left > 0 {
+			c.cfg.Log.WarnContext(ctx, "the plan is too large for one message; the next one has the rest", keyPlan, plan.GetId(), "claims", left)
+		}
+		r.outcome = pace.Outcome{Rejected: rejected+left > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
 		r.refused = refused(answer.GetVerdicts())
 	}
@@ -238,7 +243,7 @@ func (c *cycle) measure(begin time.Time, m measure.Cycle) {
 func (c *cycle) apply(ctx context.Context, plan *plannerpb.Plan) (*actuatorpb.ApplyResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ApplyTimeout)
 	defer cancel()
-	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: relayable(plan)})
+	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: plan})
 }
 
 func refused(verdicts []*actuatorpb.Verdict) map[string]bool {

@@ -26,6 +26,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/internal/metrics/metricstest"
@@ -55,6 +56,7 @@ type planner struct {
 	// reconsider is the time that plans made before it ask to be reconsidered at.
 	reconsider time.Time
 	place      string // the node of pods called placed
+	large      int    // how many claims of 4 KB the plan has beside
 }
 
 func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
@@ -85,9 +87,15 @@ func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
 			if err != nil {
 				return err
 			}
-			r := &plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: &plannerpb.PlanPart{Plan: plan, Last: true}}}
-			if err := s.Send(r); err != nil {
-				return err
+			rest := plan.GetNodeClaims()
+			for last := false; !last; { // in parts that a message has room for
+				n := min(len(rest), 500)
+				plan.NodeClaims, rest, last = rest[:n], rest[n:], n == len(rest)
+				r := &plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: &plannerpb.PlanPart{Plan: plan, Last: last}}}
+				if err := s.Send(r); err != nil {
+					return err
+				}
+				plan = new(plannerpb.Plan)
 			}
 		}
 	}
@@ -133,6 +141,11 @@ func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, he
 	}
 	if len(claim.GetPods()) > 0 {
 		plan.NodeClaims = []*plannerpb.NodeClaim{claim}
+	}
+	for i := range p.large {
+		plan.NodeClaims = append(plan.NodeClaims, &plannerpb.NodeClaim{
+			Id: fmt.Sprintf("large-%04d", i), Reason: &clusterpb.Reason{Message: strings.Repeat("m", 4<<10)},
+		})
 	}
 	return plan, nil
 }
@@ -222,7 +235,7 @@ func (s *syncBuffer) String() string {
 
 func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 	t.Helper()
-	lis, srv := bufconn.Listen(1<<20), grpc.NewServer(grpc.WaitForHandlers(true))
+	lis, srv := bufconn.Listen(1<<20), grpc.NewServer(grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(rpc.DefaultMaxMessageBytes))
 	register(srv)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
 	t.Cleanup(srv.Stop)

@@ -12,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -122,6 +124,29 @@ func TestRejectedDecisionsAreSaidAndPlannedAgain(t *testing.T) {
 		}
 		if !strings.Contains(w.log.String(), "limit of pool default reached") {
 			t.Errorf("the log does not say why:\n%s", w.log)
+		}
+	})
+}
+
+func TestAPlanThatIsTooLargeForAMessageIsCarriedOutInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.large = 5000
+		w.pods("web-0")
+		w.after(400 * time.Millisecond)
+		w.planner.mu.Lock()
+		w.planner.large = 0
+		w.planner.mu.Unlock()
+		w.after(time.Second)
+		if n := w.actuator.count(); n < 2 {
+			t.Errorf("%d plans, want one and another for the rest", n)
+		}
+		first := w.actuator.plans[0]
+		if n, size := len(first.GetNodeClaims()), proto.Size(first); n < 3900 || n > 4100 || size > rpc.DefaultMaxMessageBytes {
+			t.Errorf("%d claims, %d bytes; want as many as a message may have", n, size)
+		}
+		if !strings.Contains(w.log.String(), "too large for one message") {
+			t.Errorf("the log does not say so:\n%s", w.log)
 		}
 	})
 }

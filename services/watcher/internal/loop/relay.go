@@ -8,10 +8,49 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 )
 
 // mostReasons is of how many pods that stay pending the actuator is told why: it is an event each.
 const mostReasons = 10_000
+
+// mostRelayed is how large a plan is sent to the actuator: what a message may have, less what is around it.
+const mostRelayed = rpc.DefaultMaxMessageBytes - 4<<10
+
+// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says how many: thousands, as of pods that each want a
+// node of their own. Replacements stay, for the sake of the disruptions that wait for them. What is left out is planned for again, beside what is on its way by then.
+func portion(plan *plannerpb.Plan, most int) (left int) {
+	over := proto.Size(plan) - most
+	if over <= 0 {
+		return 0
+	}
+	replaces := make(map[string]bool)
+	for _, d := range plan.GetDisruptions() {
+		for _, id := range d.GetReplacements() {
+			replaces[id] = true
+		}
+	}
+	placed := make(map[string]int) // bytes, by claim
+	for _, p := range plan.GetPlacements() {
+		placed[p.GetClaim()] += proto.Size(p) + entryBytes
+	}
+	out := make(map[string]bool)
+	for _, c := range slices.Backward(plan.GetNodeClaims()) {
+		if over <= 0 {
+			break
+		}
+		if !replaces[c.GetId()] {
+			out[c.GetId()] = true
+			over -= proto.Size(c) + entryBytes + placed[c.GetId()]
+		}
+	}
+	plan.NodeClaims = slices.DeleteFunc(plan.GetNodeClaims(), func(c *plannerpb.NodeClaim) bool { return out[c.GetId()] })
+	plan.Placements = slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(p *plannerpb.Placement) bool { return out[p.GetClaim()] })
+	return len(out)
+}
+
+// entryBytes is what an entry of a list has around it at least.
+const entryBytes = 2
 
 // relayable is what the actuator looks at of a plan: no less than what convert.ReadDecisions reads. The explanations that it leaves out grow with pods, nodes and pools, and
 // would make a plan for a large cluster larger than one message may be. The plan itself stays as it is.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,5 +55,36 @@ func TestAPlanThatLeavesALargeBacklogPendingIsOneMessage(t *testing.T) {
 	}
 	if n := len(slim.GetPending()); n != len(plan.GetPending()) {
 		t.Errorf("%d pods, want all %d", n, len(plan.GetPending()))
+	}
+}
+
+func TestAPortionOfAPlanKeepsWhatDisruptionsWaitFor(t *testing.T) {
+	plan := &plannerpb.Plan{Disruptions: []*plannerpb.Disruption{{Id: "d-1", Replacements: []string{"c-3"}}}}
+	for i := range 4 {
+		id := fmt.Sprintf("c-%d", i)
+		plan.NodeClaims = append(plan.NodeClaims, &plannerpb.NodeClaim{Id: id, Reason: &clusterpb.Reason{Message: strings.Repeat("m", 1000)}})
+		plan.Placements = append(plan.Placements, &plannerpb.Placement{Pod: "a/" + id, Target: &plannerpb.Placement_Claim{Claim: id}})
+	}
+	plan.Placements = append(plan.Placements, &plannerpb.Placement{Pod: "a/b", Target: &plannerpb.Placement_Node{Node: "n-1"}})
+	placements := plan.GetPlacements()
+	if n := portion(plan, 10_000); n != 0 || len(plan.GetNodeClaims()) != 4 {
+		t.Errorf("%d claims are left out of a plan that is small enough", n)
+	}
+	n := portion(plan, 2500)
+	var claims, pods []string
+	for _, c := range plan.GetNodeClaims() {
+		claims = append(claims, c.GetId())
+	}
+	for _, p := range plan.GetPlacements() {
+		pods = append(pods, p.GetPod())
+	}
+	if want := []string{"c-0", "c-3"}; n != 2 || !slices.Equal(claims, want) {
+		t.Errorf("%d are left out, and %v stay; want %v", n, claims, want)
+	}
+	if want := []string{"a/c-0", "a/c-3", "a/b"}; !slices.Equal(pods, want) {
+		t.Errorf("places of %v, want of %v", pods, want)
+	}
+	if proto.Size(plan) > 2500 || len(placements) != 5 {
+		t.Errorf("%d bytes; and the list of places that others have has %d", proto.Size(plan), len(placements))
 	}
 }
