@@ -24,6 +24,7 @@ const (
 	PodCount
 	NodeCount
 	NodesKept
+	KeptWaste
 	PoolLimit
 	PoolUsage
 	Problems
@@ -183,6 +184,10 @@ func cluster() []Instrument {
 		{
 			ID: NodesKept, Name: "kerf.node.kept", Kind: Gauge, Unit: "{node}", Services: watcher, Attributes: []Attribute{reason()},
 			Text: "Kerf's nodes that stay, by what keeps them, as the newest plan for everything says.",
+		},
+		{
+			ID: KeptWaste, Name: "kerf.node.kept.waste", Kind: Gauge, Unit: "{USD}/h", Services: watcher, Attributes: []Attribute{reason()},
+			Text: "What those nodes cost beyond what their pods would at the lowest prices, by what keeps them.",
 		},
 		{
 			ID: PoolLimit, Name: "kerf.node_pool.limit", Kind: Gauge, Services: watcher, Attributes: []Attribute{pool(), resource()},
@@ -361,7 +366,7 @@ func requests() []Instrument {
 				open(Object, "`ec2nodeclass/NAME`, of `resolve_class` and `release_class`; absent of others"),
 			},
 			Text: "How long all calls have failed of an operation that is repeated for ever; 0 where the last one did not, or is more than two hours old. Of what is done for each " +
-				"EC2NodeClass, for 100 of them that fail; gone once one does not, or a quarter of an hour after the last try.",
+				"EC2NodeClass, for 100 of them that fail; gone once one does not, or five minutes after the last try.",
 		},
 		{
 			ID: StoreDuration, Name: "kerf.etcd.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),

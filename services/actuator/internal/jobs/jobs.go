@@ -117,10 +117,10 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 		if j.For != "" {
 			p.stand(j.For)
 		}
-		slots.queue(waiting{ctx, j, t})
+		slots.queue(waiting{ctx: ctx, job: j, task: t})
 		return false // when the work that holds the slot ends, there is another pass
 	}
-	p.begin(waiting{ctx, j, t}, slots)
+	p.begin(waiting{ctx, j, t, t.fails > 0}, slots)
 	return true
 }
 
@@ -128,10 +128,9 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 func (p *Pool) begin(w waiting, s *slots) {
 	p.leave(w.job.For)
 	w.task.running = true
-	again := w.task.fails > 0
 	p.Go(func() {
 		err := run(w.ctx, w.job)
-		s.give(again)
+		s.give(w.again)
 		p.Hand(w.ctx, func() {
 			finish(w.job, w.task, err)
 			for next, ok := s.next(p.agenda); ok; next, ok = s.next(p.agenda) {

@@ -36,6 +36,8 @@ type waiting struct {
 	ctx  context.Context //nolint:containedctx // the work's own
 	job  Job
 	task *task
+	// again says that its slot, once it has one, is one of those for what has failed: the work may fail, and its time come, while it waits.
+	again bool
 }
 
 func newSlots(n int) *slots {
@@ -108,6 +110,7 @@ func (s *slots) next(a *agenda.Agenda) (waiting, bool) {
 		slices.SortStableFunc(s.failed, func(x, y waiting) int { return x.task.notYet.Compare(y.task.notYet) })
 	}
 	if w, ok := pop(&s.failed, a, s.takeAgain); ok {
+		w.again = true
 		return w, true
 	}
 	return pop(&s.fresh, a, func() bool { return take(s.all) })

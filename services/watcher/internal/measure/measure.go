@@ -6,6 +6,7 @@
 package measure
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type Measure struct {
 // facts are what is kept of a plan.
 type facts struct {
 	left, kept, problems map[string]int // by reason
+	waste                map[string]float64
 	// pending are the pods that it left pending, with the reason.
 	pending map[string]string
 	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one had it last.
@@ -113,7 +115,13 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		m.bought.Store(f)
 	}
 	if everything {
-		f.kept, f.problems = byReason(p.GetNodes()), map[string]int{}
+		stay := slices.DeleteFunc(slices.Clone(p.GetNodes()), func(v *plannerpb.NodeVerdict) bool { return v.GetDisruption() != "" })
+		f.kept, f.waste, f.problems = byReason(stay), map[string]float64{}, map[string]int{}
+		for _, v := range stay {
+			if v.GetReason() != nil {
+				f.waste[convert.CodeText(v.GetReason().GetCode())] += dollars(v.GetWasteMicroUsdPerHour())
+			}
+		}
 		for _, r := range p.GetProblems() {
 			f.problems[convert.CodeText(r.GetCode())]++
 		}
@@ -254,6 +262,9 @@ func (m *Measure) observe(o metrics.Observation) {
 	}
 	if f := m.everything.Load(); f != nil {
 		set(o, metrics.NodesKept, f.kept)
+		for reason, waste := range f.waste {
+			o.Set(metrics.KeptWaste, waste, metrics.Reason.String(reason))
+		}
 		set(o, metrics.Problems, f.problems)
 		if f.floor != nil {
 			o.Set(metrics.ClusterCostFloor, *f.floor)

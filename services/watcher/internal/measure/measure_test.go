@@ -62,7 +62,10 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 		NodeClaims: []*plannerpb.NodeClaim{{Id: "c"}}, LowerBound: &plannerpb.LowerBound{MicroUsdPerHour: 900_000, Gap: 0.125},
 	}, false)
 	m.Planned(&plannerpb.Plan{
-		Nodes: []*plannerpb.NodeVerdict{{Node: "n1", Reason: blocked}, {Node: "n2", Reason: blocked}, {Node: "n3"}}, Problems: []*clusterpb.Reason{blocked},
+		Nodes: []*plannerpb.NodeVerdict{
+			{Node: "n1", Reason: blocked, WasteMicroUsdPerHour: new(int64(250_000))}, {Node: "n2", Reason: blocked}, {Node: "n3"},
+			{Node: "n5", Reason: blocked, WasteMicroUsdPerHour: new(int64(50_000)), Disruption: "d-1"},
+		}, Problems: []*clusterpb.Reason{blocked},
 		CostBeforeMicroUsdPerHour: 2_500_000, CostAfterMicroUsdPerHour: 2_000_000,
 		DisruptionSummary: &plannerpb.DisruptionSummary{FloorMicroUsdPerHour: new(int64(1_500_000))},
 	}, true)
@@ -78,6 +81,7 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 		"kerf_node_count cloud_availability_zone=a kerf_capacity_type=spot kerf_node_pool=default kerf_node_state=not_ready: 1",
 		"kerf_node_count cloud_availability_zone=a kerf_capacity_type=spot kerf_node_pool=default kerf_node_state=ready: 1",
 		"kerf_node_kept kerf_reason=LIMIT: 2",
+		"kerf_node_kept_waste_per_hour kerf_reason=LIMIT: 0.25",
 		"kerf_node_pool_limit kerf_node_pool=default kerf_resource=cpu: 100",
 		"kerf_node_pool_limit kerf_node_pool=default kerf_resource=nodes: 10",
 		"kerf_node_pool_usage kerf_node_pool=default kerf_resource=cpu: 12",
