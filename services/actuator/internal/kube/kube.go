@@ -49,12 +49,18 @@ type Config struct {
 	Now func() time.Time
 }
 
+// refusedRate is how many evictions that were refused before are asked for in a second at most.
+const refusedRate = 50
+
 // Kube is the cluster port on client-go. Safe for concurrent use.
 type Kube struct {
 	client apiserver.Client
 	// urgent is a client without a rate of its own, because a client's requests share one: for what a node's pods wait for, as it opens or
 	// is about to be gone. Of these requests there are never more at once than there are slots for the work.
-	urgent    apiserver.Client
+	urgent apiserver.Client
+	// refused is a client with a rate of its own, for what the API server has refused: what budgets hold is asked for again and again for hours,
+	// and neither that nor events and questions are to wait for one another.
+	refused   apiserver.Client
 	dynamic   dynamic.Interface
 	nominator *Nominator
 	replicas  *Replicas
@@ -112,6 +118,12 @@ func New(c Config) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("for nominations, evictions and nodes: %w", err)
 	}
+	later := rest.CopyConfig(c.REST)
+	later.QPS, later.Burst, later.RateLimiter = refusedRate, refusedRate, nil
+	refused, err := apiserver.New(later)
+	if err != nil {
+		return nil, fmt.Errorf("for evictions that were refused: %w", err)
+	}
 	slow := rest.CopyConfig(c.REST)
 	slow.QPS, slow.Burst, slow.RateLimiter = costingRate, costingRate, nil
 	costing, err := apiserver.New(slow)
@@ -120,7 +132,7 @@ func New(c Config) (*Kube, error) {
 	}
 	k, err := newKube(client, dyn, c)
 	if err == nil {
-		k.urgent, k.nominator.writer, k.replicas.client = urgent, urgent, costing
+		k.urgent, k.refused, k.nominator.writer, k.replicas.client = urgent, refused, urgent, costing
 	}
 	return k, err
 }
@@ -133,7 +145,7 @@ func (k *Kube) Replicas() cluster.Replicas { return k.replicas }
 
 func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
-		client: client, urgent: client, dynamic: dyn, log: c.Log, now: c.Now,
+		client: client, urgent: client, refused: client, dynamic: dyn, log: c.Log, now: c.Now,
 		changed: make(chan struct{}, 1), read: map[string]objects.Pods{},
 	}
 	if k.log == nil {

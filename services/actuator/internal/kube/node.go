@@ -189,7 +189,7 @@ func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, 
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
 	client := k.urgent
 	if e.Refused && !e.Force {
-		client = k.client
+		client = k.refused
 	}
 	return evict.Evict(ctx, client.Pods(e.Namespace), e, k.now())
 }

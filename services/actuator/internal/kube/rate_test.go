@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -56,13 +57,20 @@ func TestWhatANodesPodsWaitForHasNoRate(t *testing.T) {
 	if n := api.requests.Load(); n != 10*(1+2+2) {
 		t.Errorf("%d requests, want one for each eviction, and two for each deletion, which marks the pod first, and each change of a node", n)
 	}
-	for range 2 {
-		err = k.Evict(ctx, cluster.Eviction{Namespace: "default", Name: "p", UID: "u", Refused: true})
+	at := time.Now()
+	soon, stop := context.WithDeadline(ctx, at.Add(100*time.Millisecond))
+	defer stop()
+	err = nil
+	for range 2 * refusedRate {
+		err = errors.Join(err, k.Evict(soon, cluster.Eviction{Namespace: "default", Name: "p", UID: "u", Refused: true}))
 	}
 	if err == nil {
 		t.Error("evictions that were refused before have no rate either")
 	}
 	events := k.client.Events(metav1.NamespaceDefault)
+	if _, err = events.Create(ctx, &corev1.Event{}, metav1.CreateOptions{}); err != nil {
+		t.Errorf("an event beside evictions that were refused: %v", err)
+	}
 	for range 2 {
 		_, err = events.Create(ctx, &corev1.Event{}, metav1.CreateOptions{})
 	}

@@ -34,6 +34,7 @@ type toldPod struct {
 // Pending takes why the newest plan has no place for pods, and what would help. Users are told.
 func (o *Outbox) Pending(list iter.Seq2[model.PodID, model.Reason]) {
 	next := pods{told: map[model.PodID]toldPod{}}
+	var changed []cluster.Event // what pods are told anew; those that were told nothing yet come first, as messages may change with each plan
 	for pod, why := range list {
 		namespace, name, ok := strings.Cut(string(pod), "/")
 		if !ok || why.Message == "" {
@@ -43,20 +44,25 @@ func (o *Outbox) Pending(list iter.Seq2[model.PodID, model.Reason]) {
 		if why.Remedy != "" {
 			message += "; " + why.Remedy
 		}
-		if was, is := o.pods.told[pod]; is && was.message == message && o.agenda.Now().Before(was.at.Add(tellAgain)) {
+		e := cluster.Event{Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message}
+		was, is := o.pods.told[pod]
+		if is = is && o.agenda.Now().Before(was.at.Add(tellAgain)); is {
 			next.told[pod] = was
-			continue
 		}
-		next.untold = append(next.untold, cluster.Event{
-			Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message,
-		})
+		switch {
+		case !is:
+			next.untold = append(next.untold, e)
+		case was.message != message:
+			changed = append(changed, e)
+		}
 	}
+	next.untold = append(next.untold, changed...)
 	o.pods = next
 }
 
-// tellPods queues events of pods while there is room.
+// tellPods queues events of pods while there is room. Events that could not be written wait among the others, too.
 func (o *Outbox) tellPods() {
-	for len(o.pods.untold) > 0 && len(o.events)-o.late < podEvents {
+	for len(o.pods.untold) > 0 && len(o.events)-o.late < podEvents && len(o.events) < maxEvents/2 {
 		e := o.pods.untold[0]
 		o.pods.untold = o.pods.untold[1:]
 		o.pods.told[model.PodID(e.Namespace+"/"+e.Name)] = toldPod{e.Message, o.agenda.Now()}

@@ -87,3 +87,23 @@ func TestThousandsOfPodsWithoutAPlaceKeepNothingOut(t *testing.T) {
 		t.Errorf("%d pods were told that have come back, want all %d", again, len(list))
 	}
 }
+
+// TestPodsAreToldThoughMessagesChangeWithEachPlan: what is left of a limit changes with each node of the pool.
+func TestPodsAreToldThoughMessagesChangeWithEachPlan(t *testing.T) {
+	r := newRig()
+	r.step = time.Second
+	told := map[string]bool{}
+	for round := range 100 {
+		list := stuck(1200)
+		for pod := range list {
+			list[pod] = model.Reason{Message: fmt.Sprint("left are ", round)}
+		}
+		r.Pending(maps.All(list))
+		for _, e := range r.publish(t, View{}).Events {
+			told[e.Name] = true
+		}
+	}
+	if len(told) != 1200 {
+		t.Errorf("%d of 1,200 pods were told after 100 plans with room for 25 each", len(told))
+	}
+}
