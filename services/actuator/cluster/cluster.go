@@ -164,6 +164,8 @@ type NodeChange struct {
 	Delete bool
 	// Owner is the claim whose NodeClaim object owns the node; "" leaves it.
 	Owner model.ClaimID
+	// Refused says that the last try has failed: as of an Eviction, it leaves the API server to others.
+	Refused bool
 }
 
 // Eviction names a pod to remove from its node.

@@ -27,6 +27,8 @@ const (
 	Kube
 	// Open is of nodes that open, which wait for their pods.
 	Open
+	// Ask is of questions to the API server, which have a rate: changes of nodes are not to wait behind them.
+	Ask
 	// End is of instances that end: nothing else keeps them waiting.
 	End
 	// Tag is of instances that are given tags.
@@ -35,6 +37,7 @@ const (
 
 const (
 	kubeWorkers  = 20
+	askWorkers   = 20
 	openWorkers  = 500
 	otherWorkers = 10
 	endWorkers   = 500 // they share calls
@@ -95,7 +98,7 @@ type task struct {
 // New makes a pool that launches and evicts that much at once. It asks the agenda for passes when paused work may go on.
 func New(a *agenda.Agenda, launches, evictions int) *Pool {
 	kinds := map[Kind]*slots{}
-	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers, End: endWorkers, Tag: tagWorkers} {
+	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Ask: askWorkers, Other: otherWorkers, End: endWorkers, Tag: tagWorkers} {
 		kinds[kind] = newSlots(n)
 	}
 	return &Pool{agenda: a, tasks: map[string]*task{}, of: map[string][]string{}, slots: kinds, results: make(chan func()), lines: map[string]*line{}}

@@ -49,7 +49,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// refusedRate is how many evictions that were refused before are asked for in a second at most.
+// refusedRate is how many requests there are in a second at most for evictions, and for changes of nodes, that were refused before.
 const refusedRate = 50
 
 // Kube is the cluster port on client-go. Safe for concurrent use.
@@ -122,7 +122,7 @@ func New(c Config) (*Kube, error) {
 	later.QPS, later.Burst, later.RateLimiter = refusedRate, refusedRate, nil
 	refused, err := apiserver.New(later)
 	if err != nil {
-		return nil, fmt.Errorf("for evictions that were refused: %w", err)
+		return nil, fmt.Errorf("for what was refused: %w", err)
 	}
 	slow := rest.CopyConfig(c.REST)
 	slow.QPS, slow.Burst, slow.RateLimiter = costingRate, costingRate, nil

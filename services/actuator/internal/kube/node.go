@@ -73,6 +73,9 @@ func without(taints []corev1.Taint, removed []model.Taint) []corev1.Taint {
 
 func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	nodes := k.urgent.Nodes()
+	if c.Refused {
+		nodes = k.refused.Nodes()
+	}
 	before, err := nodes.Get(ctx, string(c.Node), metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -67,6 +67,9 @@ func TestWhatANodesPodsWaitForHasNoRate(t *testing.T) {
 	if err == nil {
 		t.Error("evictions that were refused before have no rate either")
 	}
+	if err = k.UpdateNode(soon, cluster.NodeChange{Node: "n1", AddTaints: []model.Taint{{Key: "k", Effect: model.NoSchedule}}, Refused: true}); err == nil {
+		t.Error("changes of nodes that were refused before have no rate either")
+	}
 	events := k.client.Events(metav1.NamespaceDefault)
 	if _, err = events.Create(ctx, &corev1.Event{}, metav1.CreateOptions{}); err != nil {
 		t.Errorf("an event beside evictions that were refused: %v", err)

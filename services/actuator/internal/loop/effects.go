@@ -138,7 +138,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	})
 }
 
-// askTime bounds how long the API server is waited for: taints have the same slots, and it is asked again.
+// askTime bounds how long the API server is waited for: other questions wait for the slot, and it is asked again.
 const askTime = 10 * time.Second
 
 // askPods asks the API server for the pods of a node of which none is seen.
@@ -151,7 +151,7 @@ func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "list the pods of a node", slog.Any("node", n.Name), slog.Any("claim", c.ID))
 	var pods []cluster.Pod
 	x.jobs.Do(ctx, jobs.Job{
-		Key: key, Kind: jobs.Kube, Queue: true, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
+		Key: key, Kind: jobs.Ask, Queue: true, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) (err error) {
 			ctx, cancel := context.WithTimeout(ctx, askTime)
 			defer cancel()
@@ -232,6 +232,9 @@ func values(list model.Labels) map[string]string {
 }
 
 func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
+	// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
+	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
+	change.Refused = x.jobs.Fails(key) > 0
 	update := func(ctx context.Context, change cluster.NodeChange) error {
 		return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
 	}
@@ -244,8 +247,6 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		slot = jobs.Open
 		run = x.nominations.Around(ctx, c.ID, change, update)
 	}
-	// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
-	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
 	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID))
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: slot, Queue: slot == jobs.Kube,
