@@ -63,7 +63,9 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 	}, false)
 	m.Planned(&plannerpb.Plan{
 		Nodes: []*plannerpb.NodeVerdict{
-			{Node: "n1", Reason: blocked, WasteMicroUsdPerHour: new(int64(250_000))}, {Node: "n2", Reason: blocked}, {Node: "n3"},
+			{Node: "n1", Reason: blocked, WasteMicroUsdPerHour: new(int64(250_000))},
+			{Node: "n2", Reason: blocked},
+			{Node: "n3"},
 			{Node: "n5", Reason: blocked, WasteMicroUsdPerHour: new(int64(50_000)), Disruption: "d-1"},
 		}, Problems: []*clusterpb.Reason{blocked},
 		CostBeforeMicroUsdPerHour: 2_500_000, CostAfterMicroUsdPerHour: 2_000_000,
