@@ -164,7 +164,7 @@ type NodeChange struct {
 	Delete bool
 	// Owner is the claim whose NodeClaim object owns the node; "" leaves it.
 	Owner model.ClaimID
-	// Refused says that the last try has failed: as of an Eviction, it leaves the API server to others.
+	// Refused says that it has failed again and again: as of an Eviction, it leaves the API server to others.
 	Refused bool
 }
 

@@ -234,7 +234,7 @@ func values(list model.Labels) map[string]string {
 func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
 	// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
 	key := "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID)
-	change.Refused = x.jobs.Fails(key) > 0
+	change.Refused = x.jobs.Fails(key) > 2 // once may be for the moment
 	update := func(ctx context.Context, change cluster.NodeChange) error {
 		return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
 	}

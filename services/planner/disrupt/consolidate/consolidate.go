@@ -179,6 +179,7 @@ func (c *consolidation) inSteps(going []int) {
 	}
 	first := newTrials(dr, c.appraisal, going, all) // which to keep was weighed when it was looked for what is to go
 	first.deferred, first.staged = all, true
+	dr.BuffersLost = draft.BuffersLose(dr, first.avoided) // to the same decisions, with fewer nodes for their pods
 	first.search(going)
 	c.Summary.Tried, c.Settled = c.Summary.Tried+first.summary.Tried, first.settledAt
 	c.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)

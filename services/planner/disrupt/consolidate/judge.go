@@ -85,7 +85,7 @@ func (j *judge) outweigh(parts []draft.Decision, lost draft.BuffersLoss) model.R
 	case lost.Without > was.Without:
 		why.Message += ", and there would be no node for the buffer"
 	case lost.Price > was.Price && spent > 0:
-		why.Message += fmt.Sprintf(", whose new node would cost %s an hour, no less than what was saved", fit.Money(lost.Price-was.Price))
+		why.Message += fmt.Sprintf(", whose new node would cost %s an hour, which leaves less of what is saved than the evictions are worth", fit.Money(lost.Price-was.Price))
 	default:
 		return model.Reason{}
 	}

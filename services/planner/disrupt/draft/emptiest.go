@@ -128,22 +128,31 @@ func (e *emptiest) add(pod int, to *receiver, n int) {
 }
 
 // put puts pods of a class on the emptiest of some receivers that take them, and returns those that none takes. One that does not is not
-// asked again.
+// asked again, unless it is for a rule about pods: another pod may change that.
 func (e *emptiest) put(c *view.Class, pods []int, receivers []*receiver) (left []int) {
 	q := &queue{of: e, class: c, all: slices.Clone(receivers), scores: make([]float64, len(receivers))}
 	for i, to := range q.all {
 		q.scores[i] = q.score(to)
 	}
 	heap.Init(q)
+	var aside []*receiver
+	tied := e.draft.Scheduler.Rules().Constrained(c)
 	for len(pods) > 0 && q.Len() > 0 {
 		to := q.all[0]
 		if !e.takes(to, c) {
+			if tied && view.Fits(to.free, c.Requested, 1) == 1 {
+				aside = append(aside, to)
+			}
 			heap.Pop(q)
 			continue
 		}
 		e.add(pods[0], to, 1)
 		pods, q.scores[0] = pods[1:], q.score(to)
 		heap.Fix(q, 0)
+		for _, to := range aside {
+			heap.Push(q, to)
+		}
+		aside = aside[:0]
 	}
 	return pods
 }
@@ -186,8 +195,11 @@ func (q *queue) Swap(i, j int) {
 	q.scores[i], q.scores[j] = q.scores[j], q.scores[i]
 }
 
-// Push is never called: what is asked once is not asked again.
-func (q *queue) Push(any) {}
+func (q *queue) Push(x any) {
+	if to, ok := x.(*receiver); ok {
+		q.all, q.scores = append(q.all, to), append(q.scores, q.score(to))
+	}
+}
 
 func (q *queue) Pop() any {
 	n := len(q.all) - 1

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -207,12 +208,13 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		}
 		r.relayed, r.applied = c.relayed.next(plan), plan
 		accepted, rejected = c.verdicts(ctx, plan, answer)
-		if left > 0 {
-			c.cfg.Log.WarnContext(ctx, "the plan is too large for one message; the next one has the rest", keyPlan, plan.GetId(), "claims", left)
+		if len(left) > 0 {
+			c.cfg.Log.WarnContext(ctx, "the plan is too large for one message; the next one has the rest", keyPlan, plan.GetId(), "claims", len(left))
 		}
-		r.outcome = pace.Outcome{Rejected: rejected+left > 0, Inventory: answer.GetInventoryRevision()}
+		r.outcome = pace.Outcome{Rejected: rejected+len(left) > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
 		r.refused = refused(answer.GetVerdicts())
+		maps.Copy(r.refused, left)
 	}
 	if t := plan.GetReconsiderTime(); t != nil {
 		r.outcome.Reconsider = t.AsTime()

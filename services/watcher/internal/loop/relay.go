@@ -17,12 +17,12 @@ const mostReasons = 10_000
 // mostRelayed is how large a plan is sent to the actuator: what a message may have, less what is around it.
 const mostRelayed = rpc.DefaultMaxMessageBytes - 4<<10
 
-// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says how many: thousands, as of pods that each want a
+// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says which: thousands, as of pods that each want a
 // node of their own. Replacements stay, for the sake of the disruptions that wait for them. What is left out is planned for again, beside what is on its way by then.
-func portion(plan *plannerpb.Plan, most int) (left int) {
+func portion(plan *plannerpb.Plan, most int) (left map[string]bool) {
 	over := proto.Size(plan) - most
 	if over <= 0 {
-		return 0
+		return nil
 	}
 	replaces := make(map[string]bool)
 	for _, d := range plan.GetDisruptions() {
@@ -34,19 +34,19 @@ func portion(plan *plannerpb.Plan, most int) (left int) {
 	for _, p := range plan.GetPlacements() {
 		placed[p.GetClaim()] += proto.Size(p) + entryBytes
 	}
-	out := make(map[string]bool)
+	left = make(map[string]bool)
 	for _, c := range slices.Backward(plan.GetNodeClaims()) {
 		if over <= 0 {
 			break
 		}
 		if !replaces[c.GetId()] {
-			out[c.GetId()] = true
+			left[c.GetId()] = true
 			over -= proto.Size(c) + entryBytes + placed[c.GetId()]
 		}
 	}
-	plan.NodeClaims = slices.DeleteFunc(plan.GetNodeClaims(), func(c *plannerpb.NodeClaim) bool { return out[c.GetId()] })
-	plan.Placements = slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(p *plannerpb.Placement) bool { return out[p.GetClaim()] })
-	return len(out)
+	plan.NodeClaims = slices.DeleteFunc(plan.GetNodeClaims(), func(c *plannerpb.NodeClaim) bool { return left[c.GetId()] })
+	plan.Placements = slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(p *plannerpb.Placement) bool { return left[p.GetClaim()] })
+	return left
 }
 
 // entryBytes is what an entry of a list has around it at least.

@@ -67,10 +67,10 @@ func TestAPortionOfAPlanKeepsWhatDisruptionsWaitFor(t *testing.T) {
 	}
 	plan.Placements = append(plan.Placements, &plannerpb.Placement{Pod: "a/b", Target: &plannerpb.Placement_Node{Node: "n-1"}})
 	placements := plan.GetPlacements()
-	if n := portion(plan, 10_000); n != 0 || len(plan.GetNodeClaims()) != 4 {
+	if n := len(portion(plan, 10_000)); n != 0 || len(plan.GetNodeClaims()) != 4 {
 		t.Errorf("%d claims are left out of a plan that is small enough", n)
 	}
-	n := portion(plan, 2500)
+	n := len(portion(plan, 2500))
 	var claims, pods []string
 	for _, c := range plan.GetNodeClaims() {
 		claims = append(claims, c.GetId())
