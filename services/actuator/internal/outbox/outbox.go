@@ -172,7 +172,7 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 			continue
 		}
 		o.forget(c.ID)
-		if _, object := slices.BinarySearch(v.Objects, c.ID); object && len(p.ForgetClaims) < maxForgotten && !early(cluster.ForgetClaimEntry(c.ID)) {
+		if _, object := slices.BinarySearch(v.Objects, c.ID); object && !early(cluster.ForgetClaimEntry(c.ID)) && len(p.ForgetClaims) < maxForgotten {
 			p.ForgetClaims = append(p.ForgetClaims, c.ID)
 		}
 	}

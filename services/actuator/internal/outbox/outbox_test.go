@@ -54,6 +54,9 @@ func entries(p cluster.Publication) []cluster.Entry {
 	for _, s := range p.Pools {
 		out = append(out, cluster.PoolEntry(s.Name))
 	}
+	for _, id := range p.ForgetClaims {
+		out = append(out, cluster.ForgetClaimEntry(id))
+	}
 	for _, name := range p.ForgetClasses {
 		out = append(out, cluster.ForgetClassEntry(name))
 	}

@@ -16,7 +16,8 @@ const (
 )
 
 // retries are the entries that failed when they were published last, and wait for another try each on its own: one that is refused
-// for good holds up no other.
+// for good holds up no other. So are claims whose objects were let go: where another's finalizer keeps them, they are asked for with each
+// view, and there may be more than go in one publication.
 type retries struct {
 	failed map[cluster.Entry]retry
 	// wanted are those of failed that the present view wants: what no view wants any more is not tried again.
@@ -27,7 +28,7 @@ type retries struct {
 
 // retry is when an entry is due again that has failed.
 type retry struct {
-	fails int // in a row
+	fails int // in a row; 0 for an object that was let go
 	due   time.Time
 }
 
@@ -77,6 +78,9 @@ func (x *retries) took(p cluster.Publication, failed cluster.NotPublished) (clus
 	}
 	p.Claims = less(p.Claims, func(c model.Claim) bool { return fails(cluster.ClaimEntry(c.ID)) })
 	p.ForgetClaims = less(p.ForgetClaims, func(id model.ClaimID) bool { return fails(cluster.ForgetClaimEntry(id)) })
+	for _, id := range p.ForgetClaims {
+		x.failed[cluster.ForgetClaimEntry(id)] = retry{due: time.Now().Add(retryMost)}
+	}
 	p.Pools = less(p.Pools, func(s cluster.PoolStatus) bool { return fails(cluster.PoolEntry(s.Name)) })
 	p.Classes = less(p.Classes, func(s cluster.ClassStatus) bool { return fails(cluster.ClassEntry(s.Name)) })
 	p.ForgetClasses = less(p.ForgetClasses, func(n model.NodeClassName) bool { return fails(cluster.ForgetClassEntry(n)) })

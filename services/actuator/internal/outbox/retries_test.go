@@ -103,3 +103,20 @@ func TestWhatHasFailedIsNotSaidToBeDone(t *testing.T) {
 		t.Errorf("said to be done with %v, want b", p.ForgetClasses)
 	}
 }
+
+func TestObjectsThatAnotherKeepsHoldUpNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		var v View
+		for i := range maxForgotten + 50 {
+			c := &model.Claim{ID: model.ClaimID(fmt.Sprintf("c%03d", i)), State: model.ClaimGone}
+			v.Claims, v.Objects = append(v.Claims, c), append(v.Objects, c.ID)
+		}
+		r.keepPublishing(t, v, 90*time.Second)
+		for _, id := range v.Objects {
+			if n := len(r.kube.tried[cluster.ForgetClaimEntry(id)]); n != 2 {
+				t.Errorf("%s was let go %d times, want once a minute", id, n)
+			}
+		}
+	})
+}
