@@ -97,6 +97,7 @@ func (b *builder) policy(s *statement) error {
 		"eviction-price":                func() { b.evictionPrice(s) },
 		"payback":                       func() { p.Payback = s.since() },
 		"pod-rest":                      func() { p.PodRest = s.since() },
+		"room-wait":                     func() { p.RoomWait = s.since() },
 		"trials":                        func() { p.DisruptionTrials = new(int64(s.count(1, 1<<31))) },
 		"repair":                        func() { b.repair(s) },
 		"schedulers":                    func() { p.SchedulerNames = strings.Split(s.name, ",") },

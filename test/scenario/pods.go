@@ -233,6 +233,9 @@ func (b *builder) pod(s *statement) {
 	if until := s.duration("protected-for", "0s"); until != 0 {
 		p.DoNotDisrupt, p.DoNotDisruptUntil = true, b.in.Now.Add(until)
 	}
+	if end := s.duration("ends-in", "-1h"); end > -time.Hour {
+		p.Terminating, p.TerminationDeadline = true, b.in.Now.Add(end)
+	}
 	for _, name := range s.list("given") {
 		p.Devices = append(p.Devices, model.DeviceRef{Driver: deviceDriver, Name: name})
 	}

@@ -96,7 +96,8 @@ func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 		Preferences: model.PreferencePolicy(optionalEnum(r, "preferences", p.GetPreferences(), clusterpb.PreferencePolicy_name)),
 		MinValues:   model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterpb.MinValuesPolicy_name)),
 		Payback:     r.duration("payback", p.GetPayback()), PodRest: r.duration("pod_rest", p.GetPodRest()),
-		Repair: r.repair(p.GetRepair()), SchedulerNames: r.strings("scheduler_names", p.GetSchedulerNames()),
+		RoomWait: r.duration("room_wait", p.GetRoomWait()),
+		Repair:   r.repair(p.GetRepair()), SchedulerNames: r.strings("scheduler_names", p.GetSchedulerNames()),
 	}
 	if p == nil {
 		return out
@@ -179,7 +180,7 @@ func writePolicy(p model.Policy) *clusterpb.Policy {
 		MinValues: clusterpb.MinValuesPolicy(p.MinValues), DefaultSpread: write(p.DefaultSpread, writeSpread),
 		Work: p.Work, GapTarget: p.GapTarget,
 
-		EvictionPriceMicroUsd: p.EvictionPrice, Payback: span(p.Payback), PodRest: span(p.PodRest),
+		EvictionPriceMicroUsd: p.EvictionPrice, Payback: span(p.Payback), PodRest: span(p.PodRest), RoomWait: span(p.RoomWait),
 		DisruptionTrials: p.DisruptionTrials, Repair: writeRepair(p.Repair), SchedulerNames: p.SchedulerNames,
 	}
 	if n := p.MaxOfferingsPerClaim; n != nil {

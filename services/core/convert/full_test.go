@@ -65,7 +65,7 @@ func full() model.Input {
 			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: ptr(20), Preferences: model.PreferencesEnforced, PreferencePrice: ptr(int64(7)),
 			MinValues: model.MinValuesBestEffort, Work: ptr(int64(9000)), GapTarget: ptr(0.25), MaxPodsOfWorkloadPerNode: 12,
 			DefaultSpread: []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 3}},
-			EvictionPrice: ptr(int64(7000)), Payback: ptr(2 * time.Hour), PodRest: ptr(time.Minute), DisruptionTrials: ptr(int64(99)),
+			EvictionPrice: ptr(int64(7000)), Payback: ptr(2 * time.Hour), PodRest: ptr(time.Minute), RoomWait: ptr(time.Second), DisruptionTrials: ptr(int64(99)),
 			Repair: model.RepairPolicy{
 				Off: true, MaxUnhealthyPercent: 30, Conditions: []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: time.Hour}},
 			},
@@ -127,7 +127,7 @@ func fullClass() model.PodClass {
 func fullPod() model.Pod {
 	return model.Pod{
 		ID: "shop/web-0", UID: "u-0", Class: "c-1", Node: "n1", Phase: model.PodRunning, CreateTime: at(0), BindTime: at(1),
-		Terminating: true, Ready: true, DoNotDisrupt: true, DoNotDisruptUntil: at(30), DeletionCost: -3,
+		Terminating: true, TerminationDeadline: at(40), Ready: true, DoNotDisrupt: true, DoNotDisruptUntil: at(30), DeletionCost: -3,
 		Devices: []model.DeviceRef{{Driver: "gpu.example.com", Pool: "n1", Name: "gpu-0"}},
 	}
 }

@@ -200,25 +200,29 @@ func writePodAffinity(t model.PodAffinityTerm) *clusterpb.PodAffinityTerm {
 func (r *reader) pod(p *clusterpb.Pod) model.Pod {
 	r.namespaced(p.GetId())
 	out := model.Pod{
-		ID:                model.PodID(p.GetId()),
-		UID:               p.GetUid(),
-		Class:             model.ClassID(p.GetClassId()),
-		Node:              model.NodeName(p.GetNode()),
-		Phase:             model.PodPhase(enum(r, "phase", p.GetPhase(), clusterpb.PodPhase_name)),
-		CreateTime:        r.time("create_time", p.GetCreateTime()),
-		BindTime:          r.time("bind_time", p.GetBindTime()),
-		UnschedulableTime: r.time("unschedulable_time", p.GetUnschedulableTime()),
-		NominatedNode:     model.NodeName(p.GetNominatedNode()),
-		ExpectedNode:      model.NodeName(p.GetExpectedNode()),
-		Terminating:       p.GetTerminating(),
-		Ready:             p.GetReady(),
-		DoNotDisrupt:      p.GetDoNotDisrupt(),
-		DoNotDisruptUntil: r.time("do_not_disrupt_until", p.GetDoNotDisruptUntil()),
-		DeletionCost:      p.GetDeletionCost(),
-		Devices:           r.deviceRefs("devices", p.GetDevices()),
+		ID:                  model.PodID(p.GetId()),
+		UID:                 p.GetUid(),
+		Class:               model.ClassID(p.GetClassId()),
+		Node:                model.NodeName(p.GetNode()),
+		Phase:               model.PodPhase(enum(r, "phase", p.GetPhase(), clusterpb.PodPhase_name)),
+		CreateTime:          r.time("create_time", p.GetCreateTime()),
+		BindTime:            r.time("bind_time", p.GetBindTime()),
+		UnschedulableTime:   r.time("unschedulable_time", p.GetUnschedulableTime()),
+		NominatedNode:       model.NodeName(p.GetNominatedNode()),
+		ExpectedNode:        model.NodeName(p.GetExpectedNode()),
+		Terminating:         p.GetTerminating(),
+		TerminationDeadline: r.time("termination_deadline", p.GetTerminationDeadline()),
+		Ready:               p.GetReady(),
+		DoNotDisrupt:        p.GetDoNotDisrupt(),
+		DoNotDisruptUntil:   r.time("do_not_disrupt_until", p.GetDoNotDisruptUntil()),
+		DeletionCost:        p.GetDeletionCost(),
+		Devices:             r.deviceRefs("devices", p.GetDevices()),
 	}
 	if !out.DoNotDisrupt && p.GetDoNotDisruptUntil() != nil {
 		r.bad("do_not_disrupt_until", "is set and do_not_disrupt is not: set both, or neither")
+	}
+	if !out.Terminating && p.GetTerminationDeadline() != nil {
+		r.bad("termination_deadline", "is set and terminating is not: set both, or neither")
 	}
 	switch out.Phase {
 	case model.PodWaiting, model.PodUnschedulable:
@@ -237,7 +241,8 @@ func writePod(p model.Pod) *clusterpb.Pod {
 	return &clusterpb.Pod{
 		Id: string(p.ID), Uid: p.UID, ClassId: string(p.Class), Node: string(p.Node), Phase: clusterpb.PodPhase(p.Phase),
 		CreateTime: stamp(p.CreateTime), BindTime: stamp(p.BindTime), UnschedulableTime: stamp(p.UnschedulableTime),
-		NominatedNode: string(p.NominatedNode), ExpectedNode: string(p.ExpectedNode), Terminating: p.Terminating, Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
+		NominatedNode: string(p.NominatedNode), ExpectedNode: string(p.ExpectedNode), Terminating: p.Terminating,
+		TerminationDeadline: stamp(p.TerminationDeadline), Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
 		DoNotDisruptUntil: stamp(p.DoNotDisruptUntil), DeletionCost: p.DeletionCost,
 		Devices: write(p.Devices, writeDeviceRef),
 	}

@@ -135,8 +135,10 @@ type Pod struct {
 	// for like any other, and stays there if it fits.
 	ExpectedNode NodeName
 	Terminating  bool
-	Ready        bool
-	DoNotDisrupt bool
+	// TerminationDeadline is when the grace of a pod that is being deleted ends; zero where it is not known.
+	TerminationDeadline time.Time
+	Ready               bool
+	DoNotDisrupt        bool
 	// DoNotDisruptUntil is when DoNotDisrupt ends; zero means never.
 	DoNotDisruptUntil time.Time
 	DeletionCost      int32

@@ -64,6 +64,8 @@ type Policy struct {
 	Payback *time.Duration
 	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone; nil means DefaultPodRest.
 	PodRest *time.Duration
+	// RoomWait is for how long pods are let wait for the room of pods that are being deleted; nil means DefaultRoomWait.
+	RoomWait *time.Duration
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; nil means as many as the number of nodes
 	// warrants.
 	DisruptionTrials *int64
@@ -97,6 +99,11 @@ const (
 	SettledAfter = time.Minute
 	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
+	// DefaultRoomWait is Policy.RoomWait where it is nil: the grace that pods have where they don't say another. A node of EC2's takes
+	// longer until it can run pods.
+	DefaultRoomWait = 30 * time.Second
+	// LongestRoomWait is the longest RoomWait that makes sense: a node would have come long before.
+	LongestRoomWait = 10 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
 	LongestPodRest = 6 * time.Hour
 	// DefaultMaxUnhealthyPercent is Karpenter's share of unhealthy nodes above which it stops repairing.

@@ -51,6 +51,22 @@ type Owner struct{ Namespace, Kind, Name string }
 // OwnerOf is the owner of a class's pods; its Kind is "" where nothing makes them again.
 func OwnerOf(c *model.PodClass) Owner { return Owner{c.Namespace, c.OwnerKind, c.OwnerName} }
 
+// overdue is how long after its grace a pod may still be there: its kubelet kills it then, and takes its volumes off.
+const overdue = 10 * time.Second
+
+// Leaves says that a pod which is being deleted will soon have left its node, so that pods may wait for its room: its grace ends
+// within wait, which is policy.room_wait, nil for the default. It holds until the time that is returned, when the pod is overdue.
+// Nobody ends pods where the kubelet is silent, and those that come back to the node, a DaemonSet's and under its old name a
+// StatefulSet's, leave no room.
+func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration, now time.Time) (soon bool, until time.Time) {
+	if !p.Terminating || p.TerminationDeadline.IsZero() || !n.Ready || c.Daemon || c.Mirror || c.OwnerKind == "StatefulSet" {
+		return false, time.Time{}
+	}
+	d := model.Or(wait, model.DefaultRoomWait)
+	until = p.TerminationDeadline.Add(overdue)
+	return d > 0 && !p.TerminationDeadline.After(now.Add(d)) && now.Before(until), until
+}
+
 // Rollouts are workloads whose pods are of more than one revision. The zero Rollouts is empty.
 type Rollouts struct {
 	byOwner map[Owner]*revisions

@@ -29,6 +29,42 @@ func TestProtected(t *testing.T) {
 	}
 }
 
+func TestLeaves(t *testing.T) {
+	ready, web := model.Node{Ready: true}, model.PodClass{OwnerKind: "ReplicaSet"}
+	ends := func(seconds float64) model.Pod {
+		return model.Pod{Terminating: true, TerminationDeadline: at(seconds / 60)}
+	}
+	for name, tc := range map[string]struct {
+		pod   model.Pod
+		class model.PodClass
+		node  model.Node
+		wait  *time.Duration
+		want  bool
+	}{
+		"a pod that stays":                     {model.Pod{}, web, ready, nil, false},
+		"one whose end nobody knows":           {model.Pod{Terminating: true}, web, ready, nil, false},
+		"one that ends as soon as is usual":    {ends(30), web, ready, nil, true},
+		"one that ends later":                  {ends(30.5), web, ready, nil, false},
+		"later, where the policy waits longer": {ends(60), web, ready, new(time.Minute), true},
+		"sooner than usual, but not enough":    {ends(20), web, ready, new(10 * time.Second), false},
+		"one that ends now, for no wait":       {ends(0), web, ready, new(time.Duration(0)), false},
+		"one that is late":                     {ends(-9.5), web, ready, nil, true},
+		"one that is too late":                 {ends(-10), web, ready, nil, false},
+		"on a node that is not ready":          {ends(10), web, model.Node{}, nil, false},
+		"a DaemonSet's":                        {ends(10), model.PodClass{OwnerKind: "DaemonSet", Daemon: true}, ready, nil, false},
+		"the kubelet's own":                    {ends(10), model.PodClass{OwnerKind: "Node", Mirror: true}, ready, nil, false},
+		"a StatefulSet's, which comes back":    {ends(10), model.PodClass{OwnerKind: "StatefulSet"}, ready, nil, false},
+		"one that nothing makes again":         {ends(10), model.PodClass{}, ready, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			soon, until := rules.Leaves(&tc.pod, &tc.class, &tc.node, tc.wait, noon())
+			if soon != tc.want || soon && !until.Equal(tc.pod.TerminationDeadline.Add(10*time.Second)) {
+				t.Errorf("%v until %s, want %v", soon, until, tc.want)
+			}
+		})
+	}
+}
+
 func TestRollingOut(t *testing.T) {
 	web, db := rules.Owner{Namespace: "shop", Kind: "Deployment", Name: "web"}, rules.Owner{Namespace: "shop", Kind: "StatefulSet", Name: "db"}
 	var r rules.Rollouts

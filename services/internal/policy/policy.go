@@ -58,6 +58,9 @@ type Config struct {
 	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone, 6h at most; left out,
 	// 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
+	// RoomWait is for how long pods are let wait for the room of pods that are being deleted, in the place of a new node, 10m at
+	// most: those whose grace ends within that time count as gone; left out, 30s. "0s" means not at all.
+	RoomWait *config.Duration `json:"room_wait"`
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; left out, as many as the number of nodes
 	// warrants.
 	DisruptionTrials *int64 `json:"disruption_trials"`
@@ -145,6 +148,13 @@ func (c Config) checkDisruption() error {
 		errs = append(errs, config.Errorf("pod_rest",
 			`%s is longer than it is remembered which pods were moved: want "%gh" at most`, d, model.LongestPodRest.Hours()))
 	}
+	switch d := c.RoomWait; {
+	case d == nil:
+	case *d < 0:
+		errs = append(errs, config.Errorf("room_wait", `%s is negative: want a duration such as "30s", or "0s" to wait for no room`, d))
+	case time.Duration(*d) > model.LongestRoomWait:
+		errs = append(errs, config.Errorf("room_wait", `%s is longer than any node takes to start: want "%gm" at most`, d, model.LongestRoomWait.Minutes()))
+	}
 	if n := c.DisruptionTrials; n != nil && *n < 0 {
 		errs = append(errs, config.Errorf("disruption_trials",
 			"%d is negative: want a number of sets; leave it out for as many as the number of nodes warrants", *n))
@@ -182,6 +192,7 @@ func (c Config) Proto() *clusterpb.Policy {
 		EvictionPriceMicroUsd:          c.EvictionPrice.said(),
 		Payback:                        span(c.Payback),
 		PodRest:                        span(c.PodRest),
+		RoomWait:                       span(c.RoomWait),
 		DisruptionTrials:               c.DisruptionTrials,
 		Repair:                         c.Repair.proto(),
 		SchedulerNames:                 slices.Sorted(slices.Values(c.SchedulerNames)),

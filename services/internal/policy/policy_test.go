@@ -61,7 +61,7 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 		"everything": {
 			`{"per_node_overhead": "12.5", "min_saving": "0.01", "max_offerings_per_claim": 200, "preferences": "priced",
 			"preference_price": "0.000001", "min_values": "best-effort", "work": 5000000000, "gap_target": 0.01,
-			"max_pods_of_workload_per_node": 7, "eviction_price": "0.0025", "payback": "1h30m", "pod_rest": "0s", "disruption_trials": 500,
+			"max_pods_of_workload_per_node": 7, "eviction_price": "0.0025", "payback": "1h30m", "pod_rest": "0s", "room_wait": "45s", "disruption_trials": 500,
 			"repair": {"max_unhealthy_percent": 10, "conditions": [{"type": "Ready", "status": "Unknown", "after": "5m"},
 			{"type": "example.com/DiskFull", "status": "True", "after": "1h"}]}, "default_spread": [
 			{"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
@@ -71,7 +71,7 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 				PerNodeOverheadMicroUsdPerHour: new(int64(12500000)), MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: new(int32(200)),
 				Preferences: priced, PreferencePriceMicroUsdPerHour: new(int64(1)), MinValues: best,
 				Work: new(int64(5000000000)), GapTarget: new(0.01), MaxPodsOfWorkloadPerNode: new(int32(7)),
-				EvictionPriceMicroUsd: new(int64(2500)), Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), DisruptionTrials: new(int64(500)),
+				EvictionPriceMicroUsd: new(int64(2500)), Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), RoomWait: durationpb.New(45 * time.Second), DisruptionTrials: new(int64(500)),
 				Repair: &clusterpb.RepairPolicy{MaxUnhealthyPercent: new(int32(10)), Conditions: []*clusterpb.RepairCondition{
 					{Type: "Ready", Status: "Unknown", After: durationpb.New(5 * time.Minute)},
 					{Type: "example.com/DiskFull", Status: "True", After: durationpb.New(time.Hour)},
@@ -173,6 +173,8 @@ func TestPolicyRefuses(t *testing.T) {
 		"a time to pay back in the past":     {`{"payback": "-1h"}`, "policy.payback: -1h0m0s is no time in which anything pays"},
 		"a time without a unit":              {`{"payback": 60}`, "policy.payback: 60 is not a duration: want a string with a unit"},
 		"a rest in the past":                 {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
+		"room before anybody ends":           {`{"room_wait": "-1s"}`, "policy.room_wait: -1s is negative: want a duration"},
+		"room that comes after a node":       {`{"room_wait": "11m"}`, "policy.room_wait: 11m0s is longer than any node takes to start: want \"10m\" at most"},
 		"a rest that is longer than records": {`{"pod_rest": "6h1m"}`, "policy.pod_rest: 6h1m0s is longer than it is remembered which pods were moved: want \"6h\" at most"},
 		"fewer than no trials":               {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets"},
 		"a pattern of schedulers":            {`{"scheduler_names": ["*"]}`, `policy.scheduler_names[0]: "*" is no scheduler's name`},

@@ -113,6 +113,7 @@ func newCycle(b *base, in *model.Input, hash string, later yields, stop func() b
 			c.tally.AddUncertain(c.Pods[p].Class, h.Index, -1) // it is counted so on a host that leaves
 		}
 	}
+	c.leave()
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.scheduler.StopWhen(stop)
 	c.trackDevices()

@@ -139,6 +139,10 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"pods that should have ended":    {func(p *past) { p.ends(-20) }, 0},
 		"a pod of a DaemonSet that ends": {func(p *past) { p.ends(-0.5).Daemon = true }, 0},
 
+		"a pod that waits for another's room":    {func(p *past) { p.ends(-20); p.waits(0.25) }, 0.25 + 1.0/6},
+		"a pod that ends where nobody waits":     {func(p *past) { p.ends(-20); p.waits(0.25); p.Snapshot.Pods = p.Snapshot.Pods[:1] }, 0},
+		"a pod that ends too late to be awaited": {func(p *past) { p.ends(-20); p.waits(2) }, 0},
+
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},
 		"a buffer that is to come": {func(p *past) { p.buffer(4, 8) }, 4},
 		"a buffer that is to go":   {func(p *past) { p.buffer(-4, 8) }, 8},
@@ -184,6 +188,14 @@ func (p *past) ends(minutes float64) *model.PodClass {
 	p.Snapshot.Pods = []model.Pod{{ID: "d/old", Class: "old", Node: "n", Phase: model.PodRunning, CreateTime: minute(-60), BindTime: minute(-50), Terminating: true}}
 	p.Snapshot.Nodes[0].LastPodEventTime = minute(minutes)
 	return &p.Snapshot.PodClasses[0]
+}
+
+// waits adds a pod for which there is room on the node once the one there has ended.
+func (p *past) waits(minutes float64) {
+	p.node().Allocatable = []model.Amount{{Resource: "pods", Value: 1}}
+	p.Snapshot.PodClasses[0].Requests = []model.Amount{{Resource: "pods", Value: 1}}
+	p.Snapshot.Pods[0].TerminationDeadline = minute(minutes)
+	p.Snapshot.Pods = append(p.Snapshot.Pods, model.Pod{ID: "d/new", Class: "old", Phase: model.PodUnschedulable, CreateTime: minute(-1)})
 }
 
 func (p *past) shortage(minutes float64) {

@@ -37,7 +37,7 @@ func (c *cycle) write() model.Plan {
 	return p
 }
 
-// reconsider is when time alone first changes what can be bought, what buffers ask for, or, where disruptions were asked for,
+// reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, or, where disruptions were asked for,
 // which nodes may or must go.
 func (c *cycle) reconsider() time.Time {
 	first := c.offersUntil
@@ -45,7 +45,7 @@ func (c *cycle) reconsider() time.Time {
 		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
 		first = rules.Earliest(first, until)
 	}
-	return rules.Earliest(first, c.disruptions.ReconsiderTime)
+	return rules.Earliest(rules.Earliest(first, c.overdue()), c.disruptions.ReconsiderTime)
 }
 
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }

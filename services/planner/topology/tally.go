@@ -324,7 +324,7 @@ func changeStaying(t *Tally, v *view.View, host int, n int32) {
 	}
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
-		if pod := &v.Pods[p]; !pod.Movable() {
+		if pod := &v.Pods[p]; !pod.Movable() && !v.Left(p) {
 			t.change(step{kind: stepAdd, site: s, class: pod.Class, n: n, ending: pod.Terminating, uncertain: pod.Terminating || h.Leaving})
 		}
 	}
@@ -353,13 +353,19 @@ func DoubtEnding(t *Tally, v *view.View) {
 	}
 	for i, h := range v.Hosts {
 		for _, p := range h.Pods {
-			if v.Pods[p].Terminating && !h.Leaving { // on those that leave they are uncertain as it is
+			if v.Pods[p].Terminating && !v.Left(p) && !h.Leaving { // on those that leave they are uncertain as it is
 				c := v.Pods[p].Class
 				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: -1, ending: true})
 				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: 1, ending: true, uncertain: true})
 			}
 		}
 	}
+}
+
+// Leave makes the room free that a pod which is being deleted has on a node that stays, and counts it there no more.
+func Leave(t *Tally, v *view.View, pod int) {
+	v.Leave(pod)
+	t.change(step{kind: stepAdd, site: t.hosts[v.Node(v.Pods[pod].Node).Index], class: v.Pods[pod].Class, n: -1, ending: true})
 }
 
 // Mark marks the present state.

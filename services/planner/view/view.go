@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -19,9 +21,11 @@ type View struct {
 	ports     [][]model.HostPort
 	removed   []bool
 	nominated []int
-	journal   []change
-	follower  Follower
-	also      Follower
+	// left are the pods whose room was made free.
+	left     map[int]bool
+	journal  []change
+	follower Follower
+	also     Follower
 	// spare and places are memory for Fold.
 	spare  []Pod
 	places []int32
@@ -40,9 +44,12 @@ type Follower interface {
 type change struct {
 	host  int
 	class *Class
-	// count is how many pods were placed; 0 means that the host was removed.
+	// count is how many pods were placed; 0 means that the host was removed, or that a pod has left.
 	count int
 	ports int
+	// left is the pod that has left, where one has, and had are the ports that were taken on the host before.
+	left *int
+	had  []model.HostPort
 }
 
 // Mark is a state of a View, and of what follows it, to go back to.
@@ -55,6 +62,7 @@ func NewView(w *World) *View {
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
 	v.shared = make([]map[string]int64, n)
+	v.left = make(map[int]bool)
 	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
 		if h.Node != nil {
@@ -116,6 +124,25 @@ func (v *View) Place(host int, c *Class, count int) {
 	}
 }
 
+// Leave makes the room free that a pod has on its host, because it will have gone by the time that others come. What follows the view is
+// not told.
+func (v *View) Leave(pod int) {
+	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
+	v.journal = append(v.journal, change{host: h, class: c, left: &pod, had: v.ports[h]})
+	v.left[pod] = true
+	v.place(h, c, -1)
+	if len(c.HostPorts) > 0 {
+		v.ports[h] = slices.Clone(v.ports[h])
+	}
+	for _, port := range c.HostPorts {
+		i := slices.Index(v.ports[h], port)
+		v.ports[h] = slices.Delete(v.ports[h], i, i+1)
+	}
+}
+
+// Left says whether a pod's room was made free.
+func (v *View) Left(pod int) bool { return v.left[pod] }
+
 // Follow lets f know of every Place, Fork and Revert from now on, in the place of what followed before. Marks from before
 // are not to be used any more.
 func (v *View) Follow(f Follower) { v.follower = f }
@@ -160,6 +187,12 @@ func (v *View) Fork() Mark {
 func (v *View) Revert(m Mark) {
 	for i := len(v.journal) - 1; i >= m.steps; i-- {
 		c := v.journal[i]
+		if c.left != nil {
+			delete(v.left, *c.left)
+			v.place(c.host, c.class, 1)
+			v.ports[c.host] = c.had
+			continue
+		}
 		if c.count == 0 {
 			v.removed[c.host] = false
 			continue

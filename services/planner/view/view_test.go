@@ -76,9 +76,15 @@ func TestRevertRestoresEverything(t *testing.T) {
 		var forks []fork
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			host := rapid.IntRange(0, len(v.Hosts)-1).Draw(t, "host")
-			switch rapid.SampledFrom([]string{"place", "place", "remove", "fork", "revert"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"place", "place", "leave", "remove", "fork", "revert"}).Draw(t, "step") {
 			case "place":
 				v.Place(host, v.Classes[rapid.IntRange(0, 2).Draw(t, "class")], rapid.IntRange(1, 3).Draw(t, "count"))
+			case "leave":
+				if bound := v.Hosts[host].Pods; len(bound) > 0 {
+					if pod := rapid.SampledFrom(bound).Draw(t, "pod"); !v.Left(pod) {
+						v.Leave(pod)
+					}
+				}
 			case "remove":
 				if !v.Removed(host) {
 					v.Remove(host)

@@ -26,6 +26,9 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 		Ready:        reader.Ready(p),
 		DeletionCost: deletionCost(p),
 	}
+	if p.DeletionTimestamp != nil {
+		out.TerminationDeadline = timestamp(*p.DeletionTimestamp)
+	}
 	if node, byKerf := reader.Nomination(p); byKerf {
 		out.ExpectedNode = node
 	} else {

@@ -57,12 +57,15 @@ func (e *Encoder) Pod(p *model.Pod) Digest {
 		e.Time(t)
 	}
 	flags := uint64(0)
-	for i, b := range [...]bool{p.Terminating, p.Ready, p.DoNotDisrupt} {
+	for i, b := range [...]bool{p.Terminating, p.Ready, p.DoNotDisrupt, !p.TerminationDeadline.IsZero()} {
 		if b {
 			flags |= 1 << i
 		}
 	}
 	e.Number(flags)
+	if !p.TerminationDeadline.IsZero() {
+		e.Time(p.TerminationDeadline)
+	}
 	e.Number(uint64(p.Phase))
 	e.Number(uint64(p.DeletionCost))
 	e.Number(uint64(len(p.Devices)))

@@ -119,3 +119,18 @@ func index[K comparable, V any](list []V, id func(*V) K) map[K]*V {
 	}
 	return m
 }
+
+// Staying lists the pods of a node without those whose room others may wait for.
+func (f *Facts) Staying(n *model.Node) []*model.Pod {
+	return slices.DeleteFunc(slices.Clone(f.Cluster.PodsOn[n.Name]), f.Leaves)
+}
+
+// Leaves says whether others may wait for a pod's room.
+func (f *Facts) Leaves(p *model.Pod) bool {
+	n := f.Cluster.Nodes[p.Node]
+	if n == nil {
+		return false
+	}
+	soon, _ := rules.Leaves(p, f.Cluster.Class(p), n, f.Input.Policy.RoomWait, f.Input.Now)
+	return soon
+}

@@ -63,7 +63,7 @@ func (c *Check) mayRun(p *Place, pod *model.Pod) {
 // What no pod that arrives asks for is not looked at, unless the plan buys the node: DaemonSets' pods must fit there whatever others ask for.
 func (c *Check) fits(p *Place, arriving []*model.Pod) {
 	pods := make(map[model.Resource]int64)
-	for _, pod := range p.bound {
+	for _, pod := range p.staying {
 		Add(pods, c.f.Cluster.Class(pod))
 	}
 	asked := make(map[model.Resource]bool)
@@ -119,7 +119,7 @@ func (c *Check) ports(p *Place, arriving []*model.Pod) {
 		return
 	}
 	for _, v := range p.kind.variants {
-		taken := ports(p.bound)
+		taken := ports(p.staying)
 		for _, class := range c.places.Daemons(p, v) {
 			for _, hp := range class.HostPorts {
 				taken = append(taken, port{hp, "DaemonSet " + class.Namespace + "/" + class.OwnerName})
@@ -146,7 +146,7 @@ func (c *Check) attachments(p *Place, arriving []*model.Pod) {
 	if !slices.ContainsFunc(arriving, func(pod *model.Pod) bool { return len(c.f.Cluster.Class(pod).VolumeAttachments) > 0 }) {
 		return
 	}
-	before, sum := c.f.Cluster.Attached(p.bound), c.f.Cluster.Attached(append(slices.Clone(p.bound), arriving...))
+	before, sum := c.f.Cluster.Attached(p.staying), c.f.Cluster.Attached(append(slices.Clone(p.staying), arriving...))
 	for _, driver := range slices.Sorted(maps.Keys(sum)) {
 		if limit, ok := p.attachLimit(driver); ok && sum[driver] > limit && sum[driver] > before[driver] {
 			c.r.Fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[driver], driver, limit)

@@ -22,7 +22,7 @@ func (c *Check) Order() {
 	}
 	begin := func() *filters {
 		return c.boundNow(c.going, func(p *model.Pod) *Place {
-			if moved[p.ID] {
+			if moved[p.ID] || c.f.Leaves(p) {
 				return nil
 			}
 			return c.places.nodes[p.Node]

@@ -30,8 +30,9 @@ type Place struct {
 	going  bool
 	// fresh says that the plan buys it.
 	fresh bool
-	// bound are the pods that it has. attachLimit is how many volumes a CSI driver attaches; ok is false where no limit is known.
+	// bound are the pods that it has, staying those of them whose room nobody may wait for. attachLimit is how many volumes a CSI driver attaches; ok is false where no limit is known.
 	bound       []*model.Pod
+	staying     []*model.Pod
 	attachLimit func(driver model.Resource) (limit int64, ok bool)
 }
 
@@ -180,7 +181,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	c := ps.f.Cluster
 	claim := c.ClaimOn[n.Name]
 	p := &Place{
-		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimit: n.VolumeLimits.Get,
+		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], staying: ps.f.Staying(n), attachLimit: n.VolumeLimits.Get,
 		kind: newKind(rules.LastingTaints(n.Taints, claim, false), &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p

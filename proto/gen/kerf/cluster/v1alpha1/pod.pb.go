@@ -1220,9 +1220,12 @@ type Pod struct {
 	Devices []*DeviceRef `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
 	// The name of the node that Kerf has nominated the pod to, because a plan has it there; "" when there is none. The pod is
 	// still to be planned for, and stays there if it fits.
-	ExpectedNode  string `protobuf:"bytes,16,opt,name=expected_node,json=expectedNode,proto3" json:"expected_node,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ExpectedNode string `protobuf:"bytes,16,opt,name=expected_node,json=expectedNode,proto3" json:"expected_node,omitempty"`
+	// When the grace of a pod that is being deleted ends (metadata.deletionTimestamp); absent where it is not known. Refused where
+	// terminating is not set.
+	TerminationDeadline *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=termination_deadline,json=terminationDeadline,proto3" json:"termination_deadline,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -1365,6 +1368,13 @@ func (x *Pod) GetExpectedNode() string {
 		return x.ExpectedNode
 	}
 	return ""
+}
+
+func (x *Pod) GetTerminationDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TerminationDeadline
+	}
+	return nil
 }
 
 // DeviceRef names a device of a pod's node.
@@ -1723,7 +1733,7 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\tattribute\x18\x02 \x01(\tR\tattribute\"D\n" +
 	"\x10DeviceRequestRef\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\tR\arequest\x12\x16\n" +
-	"\x06option\x18\x02 \x01(\tR\x06option\"\xa6\x05\n" +
+	"\x06option\x18\x02 \x01(\tR\x06option\"\xf5\x05\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x19\n" +
@@ -1742,7 +1752,8 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\x14do_not_disrupt_until\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11doNotDisruptUntil\x12#\n" +
 	"\rdeletion_cost\x18\x0e \x01(\x05R\fdeletionCost\x12:\n" +
 	"\adevices\x18\x0f \x03(\v2 .kerf.cluster.v1alpha1.DeviceRefR\adevices\x12#\n" +
-	"\rexpected_node\x18\x10 \x01(\tR\fexpectedNode\"K\n" +
+	"\rexpected_node\x18\x10 \x01(\tR\fexpectedNode\x12M\n" +
+	"\x14termination_deadline\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\x13terminationDeadline\"K\n" +
 	"\tDeviceRef\x12\x16\n" +
 	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x12\n" +
@@ -1849,13 +1860,14 @@ var file_kerf_cluster_v1alpha1_pod_proto_depIdxs = []int32{
 	25, // 31: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
 	25, // 32: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
 	15, // 33: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
-	23, // 34: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	19, // 35: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	25, // 34: kerf.cluster.v1alpha1.Pod.termination_deadline:type_name -> google.protobuf.Timestamp
+	23, // 35: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	19, // 36: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_pod_proto_init() }

@@ -1037,8 +1037,11 @@ type Policy struct {
 	// The schedulers whose pods nodes are bought for, by spec.schedulerName. Pods of others are left alone: they stay pending, and
 	// nothing moves them. None: "default-scheduler" alone.
 	SchedulerNames []string `protobuf:"bytes,16,rep,name=scheduler_names,json=schedulerNames,proto3" json:"scheduler_names,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// For how long pods are let wait for the room of pods that are being deleted, in the place of a new node, 0 or more: those whose
+	// termination_deadline is no later than that count as gone. Absent: 30 s.
+	RoomWait      *durationpb.Duration `protobuf:"bytes,17,opt,name=room_wait,json=roomWait,proto3" json:"room_wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -1179,6 +1182,13 @@ func (x *Policy) GetRepair() *RepairPolicy {
 func (x *Policy) GetSchedulerNames() []string {
 	if x != nil {
 		return x.SchedulerNames
+	}
+	return nil
+}
+
+func (x *Policy) GetRoomWait() *durationpb.Duration {
+	if x != nil {
+		return x.RoomWait
 	}
 	return nil
 }
@@ -1407,7 +1417,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12;\n" +
 	"\bupserted\x18\x03 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bupserted\x128\n" +
-	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xa8\t\n" +
+	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xe0\t\n" +
 	"\x06Policy\x12Q\n" +
 	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03H\x00R\x1eperNodeOverheadMicroUsdPerHour\x88\x01\x01\x12?\n" +
 	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x12:\n" +
@@ -1427,7 +1437,8 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\bpod_rest\x18\r \x01(\v2\x19.google.protobuf.DurationR\apodRest\x120\n" +
 	"\x11disruption_trials\x18\x0e \x01(\x03H\aR\x10disruptionTrials\x88\x01\x01\x12;\n" +
 	"\x06repair\x18\x0f \x01(\v2#.kerf.cluster.v1alpha1.RepairPolicyR\x06repair\x12'\n" +
-	"\x0fscheduler_names\x18\x10 \x03(\tR\x0eschedulerNamesB'\n" +
+	"\x0fscheduler_names\x18\x10 \x03(\tR\x0eschedulerNames\x126\n" +
+	"\troom_wait\x18\x11 \x01(\v2\x19.google.protobuf.DurationR\broomWaitB'\n" +
 	"%_per_node_overhead_micro_usd_per_hourB\x1a\n" +
 	"\x18_max_offerings_per_claimB&\n" +
 	"$_preference_price_micro_usd_per_hourB\a\n" +
@@ -1545,13 +1556,14 @@ var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
 	29, // 30: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
 	29, // 31: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
 	10, // 32: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
-	11, // 33: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
-	29, // 34: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	29, // 33: kerf.cluster.v1alpha1.Policy.room_wait:type_name -> google.protobuf.Duration
+	11, // 34: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
+	29, // 35: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_snapshot_proto_init() }
