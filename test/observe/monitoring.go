@@ -46,9 +46,9 @@ func Dashboard(root string) ([]Panel, error) {
 	return out, nil
 }
 
-// Filled is a panel's expression with Grafana's variables filled in: all pools, and a time for rates and ranges.
+// Filled is a panel's expression with Grafana's variables filled in: all clusters, all pools, and a time for rates and ranges.
 func Filled(expr, window string) string {
-	return strings.NewReplacer("$__rate_interval", window, "$__range", window, "$pool", ".*").Replace(expr)
+	return strings.NewReplacer("$__rate_interval", window, "$__range", window, "$cluster", ".*", "$pool", ".*").Replace(expr)
 }
 
 // Alerts reads the alerts of deploy/monitoring in the form of a rule file of Prometheus.

@@ -149,6 +149,12 @@ func (p *Prometheus) Rules(ctx context.Context) ([]Rule, error) {
 	return out, nil
 }
 
+// Parse is an expression as Prometheus' own parser reads it: the objects that /api/v1/parse_query has for its nodes.
+func (p *Prometheus) Parse(ctx context.Context, expr string) (any, error) {
+	var node any
+	return node, p.get(ctx, "parse_query?"+url.Values{"query": {expr}}.Encode(), &node)
+}
+
 // get asks the API for what it calls data.
 func (p *Prometheus) get(ctx context.Context, call string, into any) error {
 	var answer struct {
