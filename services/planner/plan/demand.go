@@ -178,13 +178,14 @@ func preempts(h *view.Host) model.Reason {
 	}
 }
 
-// leave makes the room free of pods that will soon have left nodes which stay, where any pod wants some.
+// leave makes the room free of pods that will soon have left, where any pod wants some. Those on nodes that go leave no room, and
+// are gone for rules about other pods all the same.
 func (c *cycle) leave() {
 	if len(c.demand.pods)+len(c.demand.queued)+len(c.Snapshot.CapacityBuffers) == 0 {
 		return
 	}
 	for i, h := range c.view.Hosts {
-		if h.Node == nil || !c.view.Open(i) {
+		if h.Node == nil || c.view.Removed(i) {
 			continue
 		}
 		for _, p := range h.Pods {

@@ -362,10 +362,11 @@ func DoubtEnding(t *Tally, v *view.View) {
 	}
 }
 
-// Leave makes the room free that a pod which is being deleted has on a node that stays, and counts it there no more.
+// Leave makes the room free that a pod which is being deleted has on its node, and counts it there no more.
 func Leave(t *Tally, v *view.View, pod int) {
 	v.Leave(pod)
-	t.change(step{kind: stepAdd, site: t.hosts[v.Node(v.Pods[pod].Node).Index], class: v.Pods[pod].Class, n: -1, ending: true})
+	h := v.Node(v.Pods[pod].Node)
+	t.change(step{kind: stepAdd, site: t.hosts[h.Index], class: v.Pods[pod].Class, n: -1, ending: true, uncertain: h.Leaving})
 }
 
 // Mark marks the present state.

@@ -97,6 +97,10 @@ func TestPodState(t *testing.T) {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulingGated)),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
 		},
+		"a pod that is being deleted ends when its grace does": {
+			pod(phase(corev1.PodRunning), on("n1"), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(start().Add(time.Minute))) }),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_RUNNING, Node: "n1", Terminating: true, TerminationDeadline: minute},
+		},
 		"a pod that Kerf nominated is expected there": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable),
 				func(p *corev1.Pod) {

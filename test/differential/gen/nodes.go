@@ -74,6 +74,9 @@ func (b *builder) bind(n *model.Node) {
 		}
 		p := b.newPod(c)
 		p.Node, p.Phase, p.Ready, p.Terminating = n.Name, model.PodRunning, true, b.one(10)
+		if p.Terminating && b.one(2) {
+			p.TerminationDeadline = Now().Add(time.Duration(b.IntN(75)-20) * time.Second)
+		}
 		b.in.Snapshot.Pods = append(b.in.Snapshot.Pods, p)
 	}
 	for _, d := range b.in.Snapshot.DaemonSets {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
@@ -26,7 +27,21 @@ func (t *trial) gone(name model.NodeName) bool {
 // stays says whether a bound pod is where it is in this world.
 func (w *world) stays(p *model.Pod) bool {
 	moved := func(x model.Placement) bool { return x.Pod == p.ID }
+	if w.soonLeaves(p) {
+		return false
+	}
 	return !w.gone(p.Node) || w.lingers != nil && w.lingers(p.Node) && !slices.ContainsFunc(w.order, moved)
+}
+
+// soonLeaves says whether a pod that is ending will have gone by the time that planned pods come.
+func (t *trial) soonLeaves(p *model.Pod) bool {
+	in := &t.c.Input
+	at := slices.IndexFunc(in.Snapshot.Nodes, func(n model.Node) bool { return n.Name == p.Node })
+	if at < 0 {
+		return false
+	}
+	soon, _ := rules.Leaves(p, t.classes[p.Class], &in.Snapshot.Nodes[at], in.Policy.RoomWait, in.Now)
+	return soon
 }
 
 // linger puts the nodes back that are on their way out, for no more pods.

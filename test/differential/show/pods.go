@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/differential/gen"
 )
 
 func (w *writer) podClass(id model.ClassID) *model.PodClass {
@@ -23,7 +24,7 @@ func (w *writer) pod(p *model.Pod) {
 		w.line("# a pod of DaemonSet", c.OwnerName+": "+string(p.ID)+" on "+string(p.Node))
 		return
 	}
-	words := append(w.podWords(c, false), flag("terminating", p.Terminating), pair("expected", string(p.ExpectedNode)))
+	words := append(w.podWords(c, false), flag("terminating", p.Terminating && p.TerminationDeadline.IsZero()), pair("ends-in", ends(p)), pair("expected", string(p.ExpectedNode)))
 	w.line("pod", string(p.ID), words...)
 }
 
@@ -160,4 +161,12 @@ func volume(v model.VolumeTopology) string {
 		of += " exclusive"
 	}
 	return strings.TrimSpace(of + ": " + strings.Join(terms, " || "))
+}
+
+// ends is in what time the grace of a pod ends that is being deleted; "" where nobody knows.
+func ends(p *model.Pod) string {
+	if p.TerminationDeadline.IsZero() {
+		return ""
+	}
+	return p.TerminationDeadline.Sub(gen.Now()).String()
 }
