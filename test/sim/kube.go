@@ -80,6 +80,9 @@ func (c *cluster) make(l *workload) {
 	c.wake()
 }
 
+// grace is what a pod has to end, which it needs a part of.
+const grace = 30 * time.Second
+
 // end deletes a pod: it goes on for its grace period where it runs.
 func (c *cluster) end(p *pod) {
 	if p.Terminating {
@@ -90,7 +93,7 @@ func (c *cluster) end(p *pod) {
 		c.forget(p)
 		return
 	}
-	p.Terminating, p.ended = true, c.now
+	p.Terminating, p.ended, p.TerminationDeadline = true, c.now, c.now.Add(grace)
 	if p.load != nil {
 		p.load.zones[c.nodes[string(p.Node)].zone()]--
 	}

@@ -148,7 +148,11 @@ func (p *planPage) placement(pl *plannerpb.Placement) {
 	case pl.GetNode() != "" && p.view.isOn(pl.GetPod(), pl.GetNode()):
 		p.field("node", pl.GetNode())
 	case pl.GetNode() != "":
-		p.field("node", pl.GetNode()+", which has capacity for it")
+		room := ", which has capacity for it"
+		if ending := p.view.endingOn(pl.GetNode()); len(ending) > 0 {
+			room += ", or will once " + strings.Join(ending, ", ") + " is gone"
+		}
+		p.field("node", pl.GetNode()+room)
 	case c != nil:
 		p.claims([]*plannerpb.NodeClaim{c})
 		p.why([]*plannerpb.NodeClaim{c})

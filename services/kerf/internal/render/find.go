@@ -273,3 +273,20 @@ func (p *PlanView) isOn(pod, node string) bool {
 		return q.GetId() == pod && q.GetNode() == node
 	})
 }
+
+// endingOn are the pods of a node that are being deleted, up to mostEnding.
+func (p *PlanView) endingOn(node string) []string {
+	var out []string
+	for _, q := range p.Snapshot.GetPods() {
+		if q.GetNode() == node && q.GetTerminationDeadline() != nil {
+			if len(out) == mostEnding {
+				return append(out[:mostEnding-1], "others")
+			}
+			out = append(out, q.GetId())
+		}
+	}
+	return out
+}
+
+// mostEnding is how many pods are named that a node's room waits for.
+const mostEnding = 3

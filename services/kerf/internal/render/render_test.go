@@ -251,6 +251,26 @@ func TestExplain(t *testing.T) {
 	goldentest.Check(t, "explain.txt", out.String())
 }
 
+func TestAPodWaitsForOthersToEnd(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	for i, want := range []string{
+		"", ", or will once shop/old-0 is gone", ", or will once shop/old-0, shop/old-1 is gone",
+		", or will once shop/old-0, shop/old-1, shop/old-2 is gone", ", or will once shop/old-0, shop/old-1, others is gone",
+	} {
+		var out strings.Builder
+		if err := render.Explain(&out, v, "pod/shop/web-4", page.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := "node     busy-1, which has capacity for it" + want + "\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("%s, want %s", out.String(), want)
+		}
+		v.Snapshot.Pods = append(v.Snapshot.Pods, &clusterpb.Pod{
+			Id: fmt.Sprint("shop/old-", i), Node: "busy-1", Terminating: true, TerminationDeadline: timestamppb.Now(),
+		})
+	}
+}
+
 func TestExplanationsHaveAFormForMachines(t *testing.T) {
 	t.Parallel()
 	for _, object := range []string{"pod/web-0", "pod/big-1", "pod/moved", "node/old", "node/stuck", "node/foreign", "claim/default-1", "claim/claim-late"} {
