@@ -2,12 +2,12 @@ package pack
 
 import "github.com/kerf-dev/kerf/services/planner/pack/purchase"
 
-// Bound proves what the pods of some claims, of so many that are placed in all, must cost at least; see Buyer.Bound. Those that were
-// uncounted count, as they did when they were placed.
+// Bound proves what the pods of some claims, of so many that are placed in all, must cost at least; see Buyer.Bound.
+// Those that were uncounted count, as they did when they were placed.
 func (s *Scheduler) Bound(claims []*purchase.NewClaim, placed int, uncounted []Assignment) purchase.Proof {
 	defer s.tally.Revert(s.tally.Mark())
 	for _, a := range uncounted {
-		s.count(a, 1)
+		s.Count(a, 1)
 	}
 	return s.buyer.Bound(claims, placed, s.proof, s.tally)
 }

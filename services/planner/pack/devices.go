@@ -50,7 +50,8 @@ func (s *Scheduler) couldBecome(b *purchase.NewClaim, o *market.Option, more []*
 	return !slices.ContainsFunc(more, func(c *view.Class) bool { return !s.devices.Take(number, c.PodClass) })
 }
 
-// takeDevices allocates one more pod's devices on a claim; false where the claim does not have them in all that it may become.
+// takeDevices allocates one more pod's devices on a claim; false where the claim does not have them in all that it may
+// become.
 func (s *Scheduler) takeDevices(b *purchase.NewClaim, c *view.Class) bool {
 	if s.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return true

@@ -25,8 +25,8 @@ type growth struct {
 	into  *market.Option
 	// isNew says that the claim is not bought yet.
 	isNew bool
-	// items and options are what it holds and may become then, in a pool with minValues. They are found once: were they looked
-	// for again when the pod is put there, there might be none.
+	// items and options are what it holds and may become then, in a pool with minValues. They are found once: were they
+	// looked for again when the pod is put there, there might be none.
 	items   []market.Item
 	options []*market.Option
 }
@@ -163,9 +163,9 @@ func (g *grower) grownFlexible(b *purchase.NewClaim) *growth {
 	return x
 }
 
-// withChoices is a claim of a pool with minValues with one more pod, and all that it may become then, within limits that do
-// not count it; nil where there is too little to choose from, or what there is does not suit. A preference of the pod's about
-// other pods gives way where it would leave too little.
+// withChoices is a claim of a pool with minValues with one more pod, and all that it may become then, within limits
+// that do not count it; nil where there is too little to choose from, or what there is does not suit. A preference of
+// the pod's about other pods gives way where it would leave too little.
 func (g *grower) withChoices(b *purchase.NewClaim, suits func(choices []*market.Option) bool) *growth {
 	may := mayBecome(g.a, b, g.class)
 	if g.r.Undecided && b.Site != nil {
@@ -193,8 +193,8 @@ func (g *grower) withChoices(b *purchase.NewClaim, suits func(choices []*market.
 	return nil
 }
 
-// itemsOn are a claim's items with the pod, once it is an option; the pod is kept where the values of some labels are those of
-// the option.
+// itemsOn are a claim's items with the pod, once it is an option; the pod is kept where the values of some labels are
+// those of the option.
 func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []string) []market.Item {
 	var segment *market.Segment
 	switch {
@@ -254,8 +254,8 @@ func withBase(options []*market.Option, base *market.Option) []*market.Option {
 	return append(slices.Clone(options), base)
 }
 
-// segmentFor is where a claim must be that a pod of a class is on; nil for pods without pod rules, and for those that may go
-// wherever it is.
+// segmentFor is where a claim must be that a pod of a class is on; nil for pods without pod rules, and for those that
+// may go wherever it is.
 func (a *attempt) segmentFor(c *view.Class, o *market.Option, r *round) *market.Segment {
 	if !a.hasPodRules(c) || r.Undecided {
 		return nil

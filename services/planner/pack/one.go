@@ -9,9 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// One looks for the single claim that holds all items and costs least, preferences about nodes counted, in the pool of highest weight
-// that has one at all, and counts their pods there; ok is false when there is none or it costs more than most. What the claim lists
-// costs at most that, too. The limits are not changed, see NewClaim.TakeFrom.
+// One looks for the single claim that holds all items and costs least, preferences about nodes counted, in the pool of
+// highest weight that has one at all, and counts their pods there; ok is false when there is none or it costs more than
+// most. What the claim lists costs at most that, too. The limits are not changed, see NewClaim.TakeFrom.
 func (s *Scheduler) One(items []market.Item, most purchase.PriceCeiling) (b *purchase.NewClaim, ok bool) {
 	if s.market.PortsClash(items) || !purchase.WorkloadCapsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil, false

@@ -11,11 +11,11 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as good as
-// another, and each costs a whole assignment. Where some that are tied to others have no place, up to several pods begin in up to
-// mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them there are many nodes in each domain,
-// and what whole ones cost matters little. Up to mostFewer, of up to mostItems classes and segments, are packed once more as if nodes cost more, and of any number those that may well cost
-// less so.
+// few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as
+// good as another, and each costs a whole assignment. Where some that are tied to others have no place, up to several
+// pods begin in up to mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them
+// there are many nodes in each domain, and what whole ones cost matters little. Up to mostFewer, of up to mostItems
+// classes and segments, are packed once more as if nodes cost more, and of any number those that may well cost less so.
 const (
 	few          = 32
 	several      = 128
@@ -30,10 +30,11 @@ const (
 type order struct {
 	// tiedFirst has pods with pod rules come first, smallestFirst turns the order around.
 	tiedFirst, smallestFirst bool
-	// mixed has pods without pod rules take their turn among the others. roomy has pods with a turn go to the emptiest host.
+	// mixed has pods without pod rules take their turn among the others. roomy has pods with a turn go to the emptiest
+	// host.
 	mixed, roomy bool
-	// stepwise has each pod, one after the other, go onto a host, onto a claim that there is by then, or onto a new one: the
-	// cheapest of these.
+	// stepwise has each pod, one after the other, go onto a host, onto a claim that there is by then, or onto a new
+	// one: the cheapest of these.
 	stepwise bool
 	// begin is where pods with pod rules go first: those that must be near one another are all where the first one is.
 	begin model.Label
@@ -66,9 +67,9 @@ func (o order) sorted(items []market.Item, tied func(*view.Class) bool) []market
 // outcome is what an assignment comes to.
 type outcome struct {
 	order order
-	// left are the priorities of pods without a place, the highest first; light is how many are bought for in each tier of pools
-	// but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not met. Those about
-	// other pods have no price here: where pods have some, only those left count.
+	// left are the priorities of pods without a place, the highest first; light is how many are bought for in each tier
+	// of pools but the heaviest, the lightest first; cost what is bought, with the preferences about nodes that are not
+	// met. Those about other pods have no price here: where pods have some, only those left count.
 	left  []int32
 	light []int
 	cost  int64
@@ -108,8 +109,8 @@ func outcomeOf(a *attempt) *outcome {
 	return out
 }
 
-// task is what an assignment is to do: items to hosts that usable allows and to new claims, after some pods were placed on hosts
-// since begin.
+// task is what an assignment is to do: items to hosts that usable allows and to new claims, after some pods were placed
+// on hosts since begin.
 type task struct {
 	begin  view.Mark
 	before []Assignment
@@ -200,7 +201,8 @@ func otherOrders(a *attempt) []order {
 		out[i].overhead = a.order.overhead
 	}
 	fewer, proof := order{overhead: model.DefaultPerNodeOverhead}, a.s.proof
-	// What that may lose is no more than the overhead of all nodes; what it may win, what they cost over what is proven to be needed.
+	// What that may lose is no more than the overhead of all nodes; what it may win, what they cost over what is proven
+	// to be needed.
 	pays := proof.Known() && fewer.overhead*int64(len(a.claims)) <= outcomeOf(a).cost-proof.Price
 	if a.s.buyer.Overhead < fewer.overhead && (pays || pods <= mostFewer && len(a.wantedItems) <= mostItems) {
 		out = append(out, fewer)

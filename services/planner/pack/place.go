@@ -27,7 +27,8 @@ type newNodeKey struct {
 type newNode struct {
 	tier int
 	cost int64
-	// site is a node of the segment that takes the pod, where spread may look at some nodes of the segment and not at others; else nil.
+	// site is a node of the segment that takes the pod, where spread may look at some nodes of the segment and not at
+	// others; else nil.
 	site *topology.Site
 }
 
@@ -74,9 +75,9 @@ func (a *attempt) candidates(c *view.Class) []*candidate {
 	return slices.DeleteFunc(out, func(b *candidate) bool { return b.tier < 0 && len(b.hosts) == 0 })
 }
 
-// newNodeCandidates are the segments where a pod could get a new node. Preferences make no segments: else a preference would
-// buy a node for itself, when all that it may do is to choose among nodes that are bought anyway. Where the policy enforces
-// preferences, they do.
+// newNodeCandidates are the segments where a pod could get a new node. Preferences make no segments: else a preference
+// would buy a node for itself, when all that it may do is to choose among nodes that are bought anyway. Where the
+// policy enforces preferences, they do.
 func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	keys := a.s.rules.Keys(c)
 	if enforces(&a.s.v.Policy) {

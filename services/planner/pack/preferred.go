@@ -8,8 +8,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// choosePreferred decides, for a claim that is bought anyway, where the preferred pod rules of its pods are best met: of what
-// it may become, the option whose price and unmet preferences cost least. The pods with such rules are pinned there.
+// choosePreferred decides, for a claim that is bought anyway, where the preferred pod rules of its pods are best met:
+// of what it may become, the option whose price and unmet preferences cost least. The pods with such rules are pinned
+// there.
 func (a *attempt) choosePreferred(b *purchase.NewClaim) {
 	if b.Options != nil || a.s.v.Policy.Preferences == model.PreferencesIgnored {
 		return

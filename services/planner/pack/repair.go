@@ -24,7 +24,8 @@ func (a *attempt) repair() {
 	a.replay(purchase.ByPod(a.claims))
 	a.placeLeft()
 	for i := 0; daemons && (a.settle() || i == mostSettles && len(a.unplaced) > 0); i++ {
-		// In the end nothing is bought that brings more pods of DaemonSets; and at last nothing that costs placed pods their places.
+		// In the end nothing is bought that brings more pods of DaemonSets; and at last nothing that costs placed pods
+		// their places.
 		a.quiet, a.careful = i+1 == mostSettles, i == mostSettles
 		if i <= mostSettles {
 			a.placeLeft()
@@ -32,8 +33,8 @@ func (a *attempt) repair() {
 	}
 }
 
-// placeLeft places what is left. Where some pods have no place at last, claims give up what they could become elsewhere, if that lets
-// any of those in: what they may become are domains to spread over.
+// placeLeft places what is left. Where some pods have no place at last, claims give up what they could become
+// elsewhere, if that lets any of those in: what they may become are domains to spread over.
 func (a *attempt) placeLeft() {
 	if a.placeInRounds(); len(a.unplaced) == 0 || a.s.Stopped() {
 		return

@@ -22,8 +22,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Scheduler assigns pods to hosts that exist and to claims that it buys. Assignments are kept in the order in which they were
-// made, because pods with rules about other pods meet them only in some orders.
+// Scheduler assigns pods to hosts that exist and to claims that it buys. Assignments are kept in the order in which
+// they were made, because pods with rules about other pods meet them only in some orders.
 //
 // An assignment has two passes. The first one (place) gives each pod a host, or a segment where a node can be bought: pods
 // without pod rules first, wherever capacity is free, then the others one after the other, each where kube-scheduler would
@@ -59,8 +59,8 @@ type Scheduler struct {
 	Rough bool
 }
 
-// StopWhen makes the scheduler stop once stop is true, which must then stay true: from then on it assigns nothing and proves
-// nothing. Do not rely on its earlier answers either. nil never stops.
+// StopWhen makes the scheduler stop once stop is true, which must then stay true: from then on it assigns nothing and
+// proves nothing. Do not rely on its earlier answers either. nil never stops.
 func (s *Scheduler) StopWhen(stop func() bool) { s.stop, s.buyer.Stop = stop, stop }
 
 // Stopped says that the scheduler has stopped.
@@ -77,7 +77,8 @@ type Assignment struct {
 // TrackDevices makes the scheduler allocate devices too. The allocator must follow the view.
 func (s *Scheduler) TrackDevices(t *devices.Allocator) { s.devices = t }
 
-// NewScheduler assigns pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
+// NewScheduler assigns pods in a view, buying from a market within limits. The tally follows the view, and the matcher
+// asks it.
 func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *market.Limits) *Scheduler {
 	rules := tally.Rules()
 	return &Scheduler{
@@ -87,7 +88,8 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 	}
 }
 
-// Prefer lets pods without pod rules go to some hosts before others of the same rank, in the place of those preferred before.
+// Prefer lets pods without pod rules go to some hosts before others of the same rank, in the place of those preferred
+// before.
 func (s *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range queue.Ranks(s.v) {
 		if s.ranks[i] = r; r != queue.Closed {
@@ -105,36 +107,27 @@ func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 // Revert takes back everything since the mark.
 func (s *Scheduler) Revert(m view.Mark) { s.v.Revert(m) }
 
-// Uncount takes a pod off the counts of pod rules where it is bound or assigned; its capacity stays taken.
-func (s *Scheduler) Uncount(a Assignment) { s.count(a, -1) }
-
-func (s *Scheduler) count(a Assignment, n int) {
+// Count counts a pod n times for pod rules where it is bound or assigned: -1 takes it off; its capacity stays taken.
+func (s *Scheduler) Count(a Assignment, n int) {
 	if site := s.siteOf(a); site != nil { // a claim has none where no rule counts its pods
 		s.tally.Add(s.v.Pods[a.Pod].Class, site, n)
 	}
 }
 
-// Empty takes all pods of a host off the counts of pod rules, since it goes: those that move, and those that end with it.
-func (s *Scheduler) Empty(host int, movable []int) {
+// CountHost counts all pods of a host n times for pod rules, those that move and those that end with it: -1 times since
+// it goes, and once more for what happens before that.
+func (s *Scheduler) CountHost(host int, movable []int, n int) {
 	for _, p := range movable {
-		s.Uncount(Assignment{Pod: p, Host: host})
+		s.Count(Assignment{Pod: p, Host: host}, n)
 	}
-	topology.Empty(s.tally, s.v, host)
-}
-
-// Refill takes Empty back, as of before the host goes.
-func Refill(s *Scheduler, host int, movable []int) {
-	for _, p := range movable {
-		s.count(Assignment{Pod: p, Host: host}, 1)
-	}
-	topology.Refill(s.tally, s.v, host)
+	topology.CountStaying(s.tally, s.v, host, int32(n))
 }
 
 // Close makes a host no domain any more.
-func (s *Scheduler) Close(host int) { topology.Close(s.tally, host) }
+func (s *Scheduler) Close(host int) { topology.Occupy(s.tally, host, -1) }
 
 // Reopen takes Close back, as of before the host is gone.
-func Reopen(s *Scheduler, host int) { topology.Reopen(s.tally, host) }
+func Reopen(s *Scheduler, host int) { topology.Occupy(s.tally, host, 1) }
 
 // Rules are those about other pods.
 func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
@@ -170,9 +163,9 @@ func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (ass
 	return done((&task{s.Mark(), nil, items, usable}).inOrder(s, order{}))
 }
 
-// AssignAfter is Assign after some pods were placed on hosts since begin: what it returns is theirs too. Where new nodes come
-// with pods of DaemonSets that others count, those that may not be where they are any more go elsewhere. It tries harder than
-// Assign, see few.
+// AssignAfter is Assign after some pods were placed on hosts since begin: what it returns is theirs too. Where new
+// nodes come with pods of DaemonSets that others count, those that may not be where they are any more go elsewhere. It
+// tries harder than Assign, see few.
 func (s *Scheduler) AssignAfter(begin view.Mark, before []Assignment, items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	return done((&task{begin, before, items, usable}).inBestOrder(s))
 }
@@ -194,8 +187,8 @@ type attempt struct {
 	careful   bool // buys nothing beside which placed pods might not be where they are
 	order     order
 
-	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment where a
-	// pod is to get a new node.
+	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment
+	// where a pod is to get a new node.
 	intended []intent
 	// wantedItems is what is to be packed, one item for each class and segment.
 	wantedItems []market.Item
@@ -355,8 +348,8 @@ func (a *attempt) purchase() {
 	}
 }
 
-// opensFrozen says whether a claim might break what placed pods rely on, see topology.Tally.Freeze, and drops it. Its own pods do not
-// count: they come later than the node.
+// opensFrozen says whether a claim might break what placed pods rely on, see topology.Tally.Freeze, and drops it. Its
+// own pods do not count: they come later than the node.
 func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 	if !a.s.tally.Opens(a.s.tally.Probe(nil, a.places(b)...)) {
 		return false

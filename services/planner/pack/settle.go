@@ -8,9 +8,9 @@ import (
 // mostSettles bounds how often pods that lose their places get others: those may cost others theirs.
 const mostSettles = 3
 
-// settle places all pods once more, in their order, where they are, now that all claims are known: the pods of DaemonSets are
-// on each of them before any other, and so on those, too, that were made after a pod was placed. It says whether some pods may
-// not be where they are; these are left.
+// settle places all pods once more, in their order, where they are, now that all claims are known: the pods of
+// DaemonSets are on each of them before any other, and so on those, too, that were made after a pod was placed. It says
+// whether some pods may not be where they are; these are left.
 func (a *attempt) settle() (some bool) {
 	a.s.Revert(a.begin)
 	for _, b := range a.claims {

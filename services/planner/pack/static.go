@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// ReplaceStatic is a claim that takes the place of a static pool's node, for some items, whose pods it counts; nil where there is none.
-// Where it matters to them what it becomes, it is decided on all labels that pod rules look at.
+// ReplaceStatic is a claim that takes the place of a static pool's node, for some items, whose pods it counts; nil
+// where there is none. Where it matters to them what it becomes, it is decided on all labels that pod rules look at.
 func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
 	if s.market.PortsClash(items) {
 		return nil

@@ -36,21 +36,21 @@ func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
-// FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more after
-// what changed since; -1 where all could. The pods of DaemonSets on new nodes are there before the first of them. Counted says that the pods
-// count where they are.
+// FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more
+// after what changed since; -1 where all could. The pods of DaemonSets on new nodes are there before the first of them.
+// Counted says that the pods count where they are.
 func (s *Scheduler) FirstRefused(placed []Assignment, counted bool) int {
 	defer s.tally.Revert(s.tally.Mark())
 	for _, a := range placed {
 		if counted {
-			s.Uncount(a)
+			s.Count(a, -1)
 		}
 	}
 	return slices.IndexFunc(placed, func(a Assignment) bool {
 		site := s.siteOf(a)
 		refused := site != nil && !s.tally.AllowsEither(s.v.Pods[a.Pod].Class, site, podrules.AnyKey)
 		if !refused {
-			s.count(a, 1)
+			s.Count(a, 1)
 		}
 		return refused
 	})

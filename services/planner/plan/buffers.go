@@ -100,7 +100,7 @@ func (c *cycle) assignBuffers() {
 	uncount := func() {
 		c.bufferPods, c.bufferPending = append(assigned, more...), left
 		for _, s := range c.bufferPods {
-			c.scheduler.Uncount(s) // they keep their places, but count for no other pod
+			c.scheduler.Count(s, -1) // they keep their places, but count for no other pod
 		}
 	}
 	var bought []*purchase.NewClaim

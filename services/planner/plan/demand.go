@@ -209,7 +209,7 @@ func (c *cycle) overdue() (first time.Time) {
 			continue
 		}
 		for _, p := range h.Pods {
-			if c.view.Left(p) {
+			if view.Left(c.view, p) {
 				_, until := c.leaves(c.Pods[p], h)
 				first = rules.Earliest(first, until)
 			}

@@ -32,14 +32,14 @@ func (t *Tally) Allows(c *view.Class, s *Site) bool {
 	return t.judgeSite(c, s, 0).ruling == rulingFine
 }
 
-// AllowsReal is Allows where for spread over some labels only those domains count for the minimum that exist or that a claim
-// of this plan opens. Who relies on it must Freeze the class, and make no claim after that Opens.
+// AllowsReal is Allows where for spread over some labels only those domains count for the minimum that exist or that a
+// claim of this plan opens. Who relies on it must Freeze the class, and make no claim after that Opens.
 func (t *Tally) AllowsReal(c *view.Class, s *Site, over podrules.Keys) bool {
 	return t.judgeSite(c, s, over).ruling == rulingFine
 }
 
-// AllowsEither is AllowsReal for a site that may be undecided on labels that matter to the class: the pod may go there whatever
-// they become.
+// AllowsEither is AllowsReal for a site that may be undecided on labels that matter to the class: the pod may go there
+// whatever they become.
 func (t *Tally) AllowsEither(c *view.Class, s *Site, over podrules.Keys) bool {
 	shapes := t.nodes.forms[s.form].shapes
 	if len(shapes) == 1 || !t.nodes.r.CanRefuse(c) {

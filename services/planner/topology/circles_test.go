@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
 
-// TestCirclesAreOfClassesThatMayMatterToEachOther has web and db apart, cache near db, two others that are spread for themselves, one
-// that only prefers to be near web, and one that no rule is about.
+// TestCirclesAreOfClassesThatMayMatterToEachOther has web and db apart, cache near db, two others that are spread for
+// themselves, one that only prefers to be near web, and one that no rule is about.
 func TestCirclesAreOfClassesThatMayMatterToEachOther(t *testing.T) {
 	w := newWorld()
 	w.class("a-web", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("b-db"))} })

@@ -26,7 +26,8 @@ type epochs struct{ forms, hosts int32 }
 // count is the state of a counter.
 type count struct {
 	domains map[int32]pair
-	// anywhere are pods that may be in any domain; total all pods but outside, which are or may be on nodes without the key.
+	// anywhere are pods that may be in any domain; total all pods but outside, which are or may be on nodes without the
+	// key.
 	anywhere, total, outside int32
 	// levels says how many domains surely have how many pods, for more than none; least is the lowest such number, and
 	// occupied how many domains that are altogether. Only spread asks for them.
@@ -49,8 +50,8 @@ type pair struct{ lo, hi int32 }
 // region is the state of a universe: its domains.
 type region struct {
 	epoch int32
-	// real are domains of nodes that exist or that a claim of this plan is, all are those and the ones that could be bought,
-	// sure those that certainly will be there.
+	// real are domains of nodes that exist or that a claim of this plan is, all are those and the ones that could be
+	// bought, sure those that certainly will be there.
 	all, real, sure bits.Set
 	// unboundedAll and unboundedReal say that there can be ever more domains of that kind.
 	unboundedAll, unboundedReal bool

@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// daemonPods is a pod of a DaemonSet, of one class or of another that counts alike, which nodes of a form may have; uncertain says
-// that they may not. The form is what such a node is if they do.
+// daemonPods is a pod of a DaemonSet, of one class or of another that counts alike, which nodes of a form may have;
+// uncertain says that they may not. The form is what such a node is if they do.
 type daemonPods struct {
 	class     *view.Class
 	form      int32
@@ -61,8 +61,8 @@ func (t *Tally) countDaemons(s *Site, n int32) {
 	}
 }
 
-// bringsDaemons says whether a node like the site may have pods of DaemonSets that a counter of required anti-affinity counts
-// in a domain.
+// bringsDaemons says whether a node like the site may have pods of DaemonSets that a counter of required anti-affinity
+// counts in a domain.
 func bringsDaemons(t *Tally, s *Site, f frozenRule) bool {
 	return slices.ContainsFunc(t.daemonsOn(s.form), func(w daemonPods) bool {
 		if !podrules.CountsForAnti(t.nodes.r, w.class, f.counter) {
@@ -83,7 +83,8 @@ func surelyStarts(t *Tally, form, counter int32) (n int32) {
 	return n
 }
 
-// expectedDaemons are the pods of DaemonSets that will start on a host that has not joined yet, or may start on one that has.
+// expectedDaemons are the pods of DaemonSets that will start on a host that has not joined yet, or may start on one
+// that has.
 func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPods {
 	all := t.daemonsOn(s.form)
 	if h.Node == nil || len(all) == 0 {

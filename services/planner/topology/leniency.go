@@ -14,7 +14,8 @@ type Leniency struct {
 	// Undecided says that pods go to where several outcomes are possible that matter to them, and each of them is right. A
 	// node that is decided is better: others that count such pods count them in each outcome.
 	Undecided bool
-	// Jointly says that what is open of several nodes is judged together; Open are these nodes, for the pod whose turn it is.
+	// Jointly says that what is open of several nodes is judged together; Open are these nodes, for the pod whose turn
+	// it is.
 	Jointly bool
 	Open    []*Site
 }

@@ -22,8 +22,8 @@ type outcomesKey struct {
 	form  int32
 }
 
-// Open are the nodes of which something is open that matters to a class: hosts in flight, and some claims of this plan. It is
-// empty where there are so many that nothing is judged in each of their outcomes.
+// Open are the nodes of which something is open that matters to a class: hosts in flight, and some claims of this plan.
+// It is empty where there are so many that nothing is judged in each of their outcomes.
 func Open(t *Tally, c *view.Class, claims []*Site) (open []*Site) {
 	ways := 1
 	for _, list := range [][]*Site{claims, t.inFlight} {

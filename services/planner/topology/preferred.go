@@ -5,8 +5,8 @@ import "github.com/kerf-dev/kerf/services/planner/view"
 // softSpread is what soft spread weighs at most, which it comes near to where the skew is far beyond maxSkew.
 const softSpread = 100
 
-// PreferencePenalty is the weight of a class's soft rules that a site would not meet, had one more pod gone there; 0 means that all
-// are met, or that the policy ignores preferences.
+// PreferencePenalty is the weight of a class's soft rules that a site would not meet, had one more pod gone there; 0
+// means that all are met, or that the policy ignores preferences.
 //
 // A preferred term weighs what the pod says. Affinity is met as well where the pods that it asks for run nowhere at all:
 // then no place is better than another. Soft spread weighs 100 e/(e+maxSkew), where e is how far the skew goes beyond

@@ -11,15 +11,17 @@ import (
 // mostShares is over how many domains pods are shared out at most.
 const mostShares = 8
 
-// Share is where a class's pods are in every plan, for its spread: each value has Least of them or more, none above Most; 0 says nothing.
+// Share is where a class's pods are in every plan, for its spread: each value has Least of them or more, none above
+// Most; 0 says nothing.
 type Share struct {
 	Key         string
 	Values      []string
 	Least, Most int
 }
 
-// ShareOf is that of n pods on no site yet, by the constraint that binds most of those that count no other pods: counted is how many classes
-// each counter counts. The fullest of k domains may have the skew more than the emptiest, and all but one may be so full, or so empty.
+// ShareOf is that of n pods on no site yet, by the constraint that binds most of those that count no other pods:
+// counted is how many classes each counter counts. The fullest of k domains may have the skew more than the emptiest,
+// and all but one may be so full, or so empty.
 func ShareOf(t *Tally, c *view.Class, n int, counted map[int32]int) (out Share) {
 	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
 		spec := &t.nodes.r.Counters[rule.Counter]

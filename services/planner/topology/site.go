@@ -36,7 +36,8 @@ type Site struct {
 	probe bool
 }
 
-// Like is how rules can tell a site from others: by its form, by its hostname, and by what is on it unless it is decided what it is.
+// Like is how rules can tell a site from others: by its form, by its hostname, and by what is on it unless it is
+// decided what it is.
 func Like(t *Tally, s *Site) (form, host int32, sure bool) {
 	return s.form, s.host, len(t.nodes.forms[s.form].shapes) == 1
 }

@@ -89,8 +89,8 @@ func (dc *domainCounts) leastLoose(rule *podrules.SpreadRule, but, least int32, 
 	return least
 }
 
-// startsIn is how many pods of DaemonSets that a counter counts a new node of a form has for sure in whichever of some domains it
-// is.
+// startsIn is how many pods of DaemonSets that a counter counts a new node of a form has for sure in whichever of some
+// domains it is.
 func (dc *domainCounts) startsIn(form, key int32, domains []int32, counter int32) int32 {
 	least := int32(math.MaxInt32)
 	for _, d := range domains {
@@ -99,9 +99,9 @@ func (dc *domainCounts) startsIn(form, key int32, domains []int32, counter int32
 	return least
 }
 
-// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is there on
-// both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
-// be bought brings its domain along.
+// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is
+// there on both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node
+// that is yet to be bought brings its domain along.
 func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual bool) int32 {
 	spec := &dc.nodes.r.Counters[rule.Counter]
 	d := dc.nodes.at(s, spec.Key)

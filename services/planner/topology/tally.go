@@ -44,9 +44,9 @@ type Tally struct {
 	journal  []step
 }
 
-// frozenRule is what a pod that was placed relies on: that the emptiest domain of a counter of spread has at least so many pods, if
-// the pod is in a domain, or wherever it is if that is open; or, where least is 0, that a domain, or any if it is open, gets no more
-// that count for required anti-affinity.
+// frozenRule is what a pod that was placed relies on: that the emptiest domain of a counter of spread has at least so
+// many pods, if the pod is in a domain, or wherever it is if that is open; or, where least is 0, that a domain, or any
+// if it is open, gets no more that count for required anti-affinity.
 type frozenRule struct{ counter, least, domain int32 }
 
 // Mark is a state of a Tally to go back to.
@@ -57,7 +57,7 @@ type step struct {
 	kind  stepKind
 	site  *Site
 	class *view.Class
-	// n is how many pods were added; the form before a site was narrowed.
+	// n is how many pods, or nodes, were added; the form before a site was narrowed.
 	n int32
 	// daemon pods are the node's own. Uncertain ones may be there or not: they count only where more is worse.
 	daemon, uncertain, ending bool
@@ -69,9 +69,8 @@ type stepKind uint8
 
 const (
 	stepAdd stepKind = iota
-	stepClaim
+	stepOccupy
 	stepNarrow
-	stepDrop
 	stepFreeze
 )
 
@@ -96,8 +95,8 @@ func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	return t
 }
 
-// countBound counts n times what is bound to a host and the DaemonSets' pods that will be. On one that leaves they may be gone
-// by the time that others come.
+// countBound counts n times what is bound to a host and the DaemonSets' pods that will be. On one that leaves they may
+// be gone by the time that others come.
 func (t *Tally) countBound(v *view.View, host int, skip func(pod int) bool, n int32) {
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
@@ -110,8 +109,8 @@ func (t *Tally) countBound(v *view.View, host int, skip func(pod int) bool, n in
 	}
 }
 
-// UncountHost forgets what is bound to a host, before View.Fold changes that; CountHost counts it anew. Neither is undone by
-// Revert, and nothing may be tried out at the time.
+// UncountHost forgets what is bound to a host, before View.Fold changes that; CountHost counts it anew. Neither is
+// undone by Revert, and nothing may be tried out at the time.
 func (t *Tally) UncountHost(v *view.View, host int) { t.countBound(v, host, nil, -1) }
 
 // CountHost counts what is bound to a host.
@@ -172,8 +171,7 @@ func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
 func (t *Tally) claim(form, host int32) *Site {
 	s := &Site{name: "a new node", form: form, host: host, claim: true}
 	s.opens = t.wouldOpen(s)
-	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.domains.now})
-	t.domains.occupy(s.form, 1)
+	occupy(t, s, 1)
 	t.countDaemons(s, 1)
 	return s
 }
@@ -181,8 +179,12 @@ func (t *Tally) claim(form, host int32) *Site {
 // Drop takes back a Claim that has no pods: it is not bought.
 func (t *Tally) Drop(s *Site) {
 	t.countDaemons(s, -1)
-	t.journal = append(t.journal, step{kind: stepDrop, site: s, before: t.domains.now})
-	t.domains.occupy(s.form, -1)
+	occupy(t, s, -1)
+}
+
+func occupy(t *Tally, s *Site, n int32) {
+	t.journal = append(t.journal, step{kind: stepOccupy, site: s, n: n, before: t.domains.now})
+	t.domains.occupy(s.form, n)
 }
 
 // Alike says whether no rule about other pods can tell nodes of two places apart.
@@ -234,10 +236,10 @@ func (t *Tally) change(s step) {
 	t.domains.count(s.class, s.site, s.n, countMode{ending: s.ending, uncertain: s.uncertain})
 }
 
-// Freeze remembers that a pod of the class was placed on a site, and is counted there: no later claim may bring a DaemonSet's pod
-// that it must be apart from into its domain; nor, where it relies on AllowsReal, open one that its spread would count, with
-// fewer pods than the emptiest one must have. Where it is open which domain the site is in, each of them has a number of its own,
-// and does not count as opened: the pod is there only with its node.
+// Freeze remembers that a pod of the class was placed on a site, and is counted there: no later claim may bring a
+// DaemonSet's pod that it must be apart from into its domain; nor, where it relies on AllowsReal, open one that its
+// spread would count, with fewer pods than the emptiest one must have. Where it is open which domain the site is in,
+// each of them has a number of its own, and does not count as opened: the pod is there only with its node.
 func (t *Tally) Freeze(c *view.Class, s *Site, relies bool) {
 	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
 		ct, around := &t.domains.counts[rule.Counter], []int32{t.nodes.at(s, t.nodes.r.Counters[rule.Counter].Key)}
@@ -275,11 +277,12 @@ func (t *Tally) Rules() *podrules.Rules { return t.nodes.r }
 // Frozen says whether any class was frozen.
 func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
 
-// Opens says whether a claim broke, when it was made, what pods rely on that Freeze remembers; such a claim must be reverted.
+// Opens says whether a claim broke, when it was made, what pods rely on that Freeze remembers; such a claim must be
+// reverted.
 func (t *Tally) Opens(s *Site) bool { return s.opens != "" }
 
-// wouldOpen says what a node like the site would do to pods that rely on what is frozen, if anything: be the first of its domain,
-// and have too few pods, or bring some that they must be apart from.
+// wouldOpen says what a node like the site would do to pods that rely on what is frozen, if anything: be the first of
+// its domain, and have too few pods, or bring some that they must be apart from.
 func (t *Tally) wouldOpen(s *Site) string {
 	for _, f := range t.frozen {
 		if f.least == 0 {
@@ -311,20 +314,15 @@ func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), uncertain: true})
 }
 
-// Empty forgets what is still counted on a host once its movable pods have left, since it goes: pods of DaemonSets, and those
-// that are ending.
-func Empty(t *Tally, v *view.View, host int) { changeStaying(t, v, host, -1) }
-
-// Refill counts again what Empty forgot: for what happens before the host goes.
-func Refill(t *Tally, v *view.View, host int) { changeStaying(t, v, host, 1) }
-
-func changeStaying(t *Tally, v *view.View, host int, n int32) {
+// CountStaying counts n times what is still counted on a host once its movable pods have left: pods of DaemonSets, and
+// those that are ending. It is -1 times since the host goes, and once more for what happens before that.
+func CountStaying(t *Tally, v *view.View, host int, n int32) {
 	if len(t.nodes.r.Counters) == 0 {
 		return
 	}
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
-		if pod := &v.Pods[p]; !pod.Movable() && !v.Left(p) {
+		if pod := &v.Pods[p]; !pod.Movable() && !view.Left(v, p) {
 			t.change(step{kind: stepAdd, site: s, class: pod.Class, n: n, ending: pod.Terminating, uncertain: pod.Terminating || h.Leaving})
 		}
 	}
@@ -333,27 +331,18 @@ func changeStaying(t *Tally, v *view.View, host int, n int32) {
 	}
 }
 
-// Close makes a host no domain any more: it is gone when pods come.
-func Close(t *Tally, host int) {
-	t.journal = append(t.journal, step{kind: stepDrop, site: t.hosts[host], before: t.domains.now})
-	t.domains.occupy(t.hosts[host].form, -1)
-}
+// Occupy makes a host no domain any more with n = -1, since it is gone when pods come; 1 takes that back.
+func Occupy(t *Tally, host int, n int32) { occupy(t, t.hosts[host], n) }
 
-// Reopen takes Close back.
-func Reopen(t *Tally, host int) {
-	t.journal = append(t.journal, step{kind: stepClaim, site: t.hosts[host], before: t.domains.now})
-	t.domains.occupy(t.hosts[host].form, 1)
-}
-
-// DoubtEnding lets no pod that goes somewhere from then on rely on bound pods that are ending: those that come later, once a
-// node is drained, come when these have gone.
+// DoubtEnding lets no pod that goes somewhere from then on rely on bound pods that are ending: those that come later,
+// once a node is drained, come when these have gone.
 func DoubtEnding(t *Tally, v *view.View) {
 	if len(t.nodes.r.Counters) == 0 {
 		return
 	}
 	for i, h := range v.Hosts {
 		for _, p := range h.Pods {
-			if v.Pods[p].Terminating && !v.Left(p) && !h.Leaving { // on those that leave they are uncertain as it is
+			if v.Pods[p].Terminating && !view.Left(v, p) && !h.Leaving { // on those that leave they are uncertain as it is
 				c := v.Pods[p].Class
 				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: -1, ending: true})
 				t.change(step{kind: stepAdd, site: t.hosts[i], class: c, n: 1, ending: true, uncertain: true})
@@ -364,7 +353,7 @@ func DoubtEnding(t *Tally, v *view.View) {
 
 // Leave makes the room free that a pod which is being deleted has on its node, and counts it there no more.
 func Leave(t *Tally, v *view.View, pod int) {
-	v.Leave(pod)
+	view.Leave(v, pod)
 	h := v.Node(v.Pods[pod].Node)
 	t.change(step{kind: stepAdd, site: t.hosts[h.Index], class: v.Pods[pod].Class, n: -1, ending: true, uncertain: h.Leaving})
 }
@@ -372,7 +361,8 @@ func Leave(t *Tally, v *view.View, pod int) {
 // Mark marks the present state.
 func (t *Tally) Mark() Mark { return Mark(len(t.journal)) }
 
-// Revert takes back everything since the mark: Add, Claim, Drop, Narrow and Freeze. What was reverted already is left alone.
+// Revert takes back everything since the mark: Add, Claim, Drop, Narrow and Freeze. What was reverted already is left
+// alone.
 func (t *Tally) Revert(m Mark) {
 	if int(m) >= len(t.journal) {
 		return
@@ -390,11 +380,8 @@ func (t *Tally) undo(s step) {
 		if s.site.claim && !s.daemon {
 			s.site.pods = s.site.pods[:len(s.site.pods)-1]
 		}
-	case stepClaim:
-		t.domains.occupy(s.site.form, -1)
-		t.domains.now = s.before
-	case stepDrop:
-		t.domains.occupy(s.site.form, 1)
+	case stepOccupy:
+		t.domains.occupy(s.site.form, -s.n)
 		t.domains.now = s.before
 	case stepNarrow:
 		t.changeForm(s.site, s.n)

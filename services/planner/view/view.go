@@ -126,7 +126,7 @@ func (v *View) Place(host int, c *Class, count int) {
 
 // Leave makes the room free that a pod has on its host, because it will have gone by the time that others come. What follows the view is
 // not told.
-func (v *View) Leave(pod int) {
+func Leave(v *View, pod int) {
 	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
 	v.journal = append(v.journal, change{host: h, class: c, left: &pod, had: v.ports[h]})
 	v.left[pod] = true
@@ -141,7 +141,7 @@ func (v *View) Leave(pod int) {
 }
 
 // Left says whether a pod's room was made free.
-func (v *View) Left(pod int) bool { return v.left[pod] }
+func Left(v *View, pod int) bool { return v.left[pod] }
 
 // Follow lets f know of every Place, Fork and Revert from now on, in the place of what followed before. Marks from before
 // are not to be used any more.

@@ -94,10 +94,10 @@ func (x *comeback) firstRefused() (refused pack.Assignment, some bool) {
 	for i := range x.all {
 		d := &x.all[i]
 		for _, a := range x.moved(d) {
-			x.dr.Scheduler.Uncount(a)
+			x.dr.Scheduler.Count(a, -1)
 		}
 		for _, h := range d.Hosts {
-			pack.Refill(x.dr.Scheduler, h, x.dr.Moving[h])
+			x.dr.Scheduler.CountHost(h, x.dr.Moving[h], 1)
 			if i < x.decided && !d.Reason.ByChoice() {
 				pack.Reopen(x.dr.Scheduler, h)
 			}
@@ -182,7 +182,7 @@ func (x *comeback) groups(moved []pack.Assignment) (places []pack.Assignment, gr
 		if to.Site == nil {
 			continue
 		}
-		x.dr.Scheduler.Uncount(a)
+		x.dr.Scheduler.Count(a, -1)
 		i, known := index[to]
 		if !known {
 			i = len(groups)

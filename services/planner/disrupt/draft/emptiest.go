@@ -100,7 +100,7 @@ func (e *emptiest) take(a pack.Assignment) {
 	if a.Claim == nil {
 		e.add(a.Pod, e.receiverOf(a), -1)
 	} else if a.Claim.Site != nil {
-		e.draft.Scheduler.Uncount(a)
+		e.draft.Scheduler.Count(a, -1)
 	}
 }
 

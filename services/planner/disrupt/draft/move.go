@@ -59,7 +59,7 @@ func (dr *Draft) MoveAtOnce(hosts []int) Decision {
 // Empty takes off the counts of pod rules all that hosts have.
 func (dr *Draft) Empty(hosts []int) {
 	for _, h := range hosts {
-		dr.Scheduler.Empty(h, dr.Moving[h])
+		dr.Scheduler.CountHost(h, dr.Moving[h], -1)
 	}
 }
 
