@@ -9,7 +9,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/pack"
-	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
@@ -176,44 +175,4 @@ func preempts(h *view.Host) model.Reason {
 		Code: model.CodePreemption, Subject: h.Name(),
 		Message: fmt.Sprintf("preemption frees capacity for the pod on %s", h.Name()),
 	}
-}
-
-// leave makes the room free of pods that will soon have left, where any pod wants some. Those on nodes that go leave no room, and
-// are gone for rules about other pods all the same.
-func (c *cycle) leave() {
-	if len(c.demand.pods)+len(c.demand.queued)+len(c.Snapshot.CapacityBuffers) == 0 {
-		return
-	}
-	for i, h := range c.view.Hosts {
-		if h.Node == nil || c.view.Removed(i) {
-			continue
-		}
-		for _, p := range h.Pods {
-			if pod := c.Pods[p]; pod.Terminating {
-				if soon, _ := c.leaves(pod, h); soon {
-					topology.Leave(c.tally, c.view, p)
-				}
-			}
-		}
-	}
-}
-
-func (c *cycle) leaves(p view.Pod, on *view.Host) (soon bool, until time.Time) {
-	return rules.Leaves(p.Pod, p.Class.PodClass, on.Node, c.Policy.RoomWait, c.Now)
-}
-
-// overdue is when the first pod is overdue on whose node others are to be; zero for none.
-func (c *cycle) overdue() (first time.Time) {
-	for i, h := range c.view.Hosts {
-		if c.view.Nominated(i) <= 0 {
-			continue
-		}
-		for _, p := range h.Pods {
-			if view.Left(c.view, p) {
-				_, until := c.leaves(c.Pods[p], h)
-				first = rules.Earliest(first, until)
-			}
-		}
-	}
-	return first
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/ending"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -113,7 +114,9 @@ func newCycle(b *base, in *model.Input, hash string, later yields, stop func() b
 			c.tally.AddUncertain(c.Pods[p].Class, h.Index, -1) // it is counted so on a host that leaves
 		}
 	}
-	c.leave()
+	if len(c.demand.pods)+len(c.demand.queued)+len(c.Snapshot.CapacityBuffers) > 0 {
+		ending.Leave(c.tally, c.view)
+	}
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.scheduler.StopWhen(stop)
 	c.trackDevices()
