@@ -94,6 +94,8 @@ type cycle struct {
 	// problems are those of users' objects, overlays aside.
 	problems    []model.Reason
 	disruptions disrupt.Result
+	// overdue is when the first pod is overdue for whose room others wait; zero for never.
+	overdue time.Time
 	// offersUntil is when the first offering becomes available again; zero for never.
 	offersUntil time.Time
 	// names makes ids, of parts.

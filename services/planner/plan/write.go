@@ -8,7 +8,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
-	"github.com/kerf-dev/kerf/services/planner/ending"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
@@ -46,7 +45,7 @@ func (c *cycle) reconsider() time.Time {
 		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
 		first = rules.Earliest(first, until)
 	}
-	return rules.Earliest(rules.Earliest(first, ending.Overdue(c.view)), c.disruptions.ReconsiderTime)
+	return rules.Earliest(rules.Earliest(first, c.overdue), c.disruptions.ReconsiderTime)
 }
 
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }

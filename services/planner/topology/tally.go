@@ -351,11 +351,14 @@ func DoubtEnding(t *Tally, v *view.View) {
 	}
 }
 
-// Leave makes the room free that a pod which is being deleted has on its node, and counts it there no more.
-func Leave(t *Tally, v *view.View, pod int) {
-	view.Leave(v, pod)
-	h := v.Node(v.Pods[pod].Node)
-	t.change(step{kind: stepAdd, site: t.hosts[h.Index], class: v.Pods[pod].Class, n: -1, ending: true, uncertain: h.Leaving})
+// SetLeft is view.SetLeft for a pod that is being deleted, and counts it on its node no more, or again.
+func SetLeft(t *Tally, v *view.View, pod int, left bool) {
+	view.SetLeft(v, pod, left)
+	h, n := v.Node(v.Pods[pod].Node), int32(1)
+	if left {
+		n = -1
+	}
+	t.change(step{kind: stepAdd, site: t.hosts[h.Index], class: v.Pods[pod].Class, n: n, ending: true, uncertain: h.Leaving})
 }
 
 // Mark marks the present state.

@@ -44,11 +44,12 @@ type Follower interface {
 type change struct {
 	host  int
 	class *Class
-	// count is how many pods were placed; 0 means that the host was removed, or that a pod has left.
+	// count is how many pods were placed; 0 means that the host was removed, or of is set.
 	count int
 	ports int
-	// left is the pod that has left, where one has, and had are the ports that were taken on the host before.
-	left *int
+	// of is the pod whose room was made free or, where left is not set, taken back; had are the ports that were taken before.
+	of   *int
+	left bool
 	had  []model.HostPort
 }
 
@@ -124,20 +125,28 @@ func (v *View) Place(host int, c *Class, count int) {
 	}
 }
 
-// Leave makes the room free that a pod has on its host, because it will have gone by the time that others come. What follows the view is
-// not told.
-func Leave(v *View, pod int) {
+// SetLeft makes the room free that a pod has on its host, because it will have gone by the time that others come, or takes it back, of
+// which others may have been given a part. What follows the view is not told of either.
+func SetLeft(v *View, pod int, left bool) {
 	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
-	v.journal = append(v.journal, change{host: h, class: c, left: &pod, had: v.ports[h]})
-	v.left[pod] = true
-	v.place(h, c, -1)
-	if len(c.HostPorts) > 0 {
+	v.journal = append(v.journal, change{host: h, class: c, of: &pod, left: left, had: v.ports[h]})
+	v.left[pod] = left
+	v.place(h, c, room(left))
+	if left && len(c.HostPorts) > 0 {
 		v.ports[h] = slices.Clone(v.ports[h])
+		for _, port := range c.HostPorts {
+			i := slices.Index(v.ports[h], port)
+			v.ports[h] = slices.Delete(v.ports[h], i, i+1)
+		}
 	}
-	for _, port := range c.HostPorts {
-		i := slices.Index(v.ports[h], port)
-		v.ports[h] = slices.Delete(v.ports[h], i, i+1)
+}
+
+// room is how many pods more a host has once one has left, or has come back.
+func room(left bool) int64 {
+	if left {
+		return -1
 	}
+	return 1
 }
 
 // Left says whether a pod's room was made free.
@@ -187,9 +196,9 @@ func (v *View) Fork() Mark {
 func (v *View) Revert(m Mark) {
 	for i := len(v.journal) - 1; i >= m.steps; i-- {
 		c := v.journal[i]
-		if c.left != nil {
-			delete(v.left, *c.left)
-			v.place(c.host, c.class, 1)
+		if c.of != nil {
+			v.left[*c.of] = !c.left
+			v.place(c.host, c.class, -room(c.left))
 			v.ports[c.host] = c.had
 			continue
 		}

@@ -81,9 +81,8 @@ func TestRevertRestoresEverything(t *testing.T) {
 				v.Place(host, v.Classes[rapid.IntRange(0, 2).Draw(t, "class")], rapid.IntRange(1, 3).Draw(t, "count"))
 			case "leave":
 				if bound := v.Hosts[host].Pods; len(bound) > 0 {
-					if pod := rapid.SampledFrom(bound).Draw(t, "pod"); !view.Left(v, pod) {
-						view.Leave(v, pod)
-					}
+					pod := rapid.SampledFrom(bound).Draw(t, "pod")
+					view.SetLeft(v, pod, !view.Left(v, pod))
 				}
 			case "remove":
 				if !v.Removed(host) {
