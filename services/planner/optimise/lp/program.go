@@ -23,6 +23,8 @@ type Program struct {
 	Cost  []float64
 	// scale is what reduced costs are compared by: one over the length of the column.
 	scale []float64
+	// improves is what the reduced cost is below of a column that improves the solution.
+	improves []float64
 	// Basis is, by place, a column, or -1-i for the surplus of row i; in says which columns are in it.
 	Basis    []int32
 	in       []bool
@@ -46,8 +48,6 @@ const (
 	pivotEps = 1e-9
 	// checkEvery is how many pivots an inverse is trusted for.
 	checkEvery = 50
-	// mostLate is how many places pivots are put off for.
-	mostLate = 8
 )
 
 // Reset makes it a programme of m rows without columns, in the memory that it has.
@@ -58,7 +58,7 @@ func (s *Program) Reset(m int) {
 	s.isLate = sized(s.isLate, m)
 	s.forget()
 	s.start, s.row, s.val = append(s.start[:0], 0), s.row[:0], s.val[:0]
-	s.Cost, s.scale, s.in = s.Cost[:0], s.scale[:0], s.in[:0]
+	s.Cost, s.scale, s.improves, s.in = s.Cost[:0], s.scale[:0], s.improves[:0], s.in[:0]
 	s.pivots = 0
 }
 
@@ -78,7 +78,7 @@ func (s *Program) Add(cost float64) {
 	}
 	s.start = append(s.start, int32(len(s.row)))
 	s.scale = append(s.scale, 1/math.Sqrt(1+sum))
-	s.Cost = append(s.Cost, cost)
+	s.Cost, s.improves = append(s.Cost, cost), append(s.improves, -1e-7*max(1, cost))
 	s.in = append(s.in, false)
 }
 
@@ -128,8 +128,10 @@ func (s *Program) refresh() {
 // worth is what the duals give for a column.
 func (s *Program) worth(j int32, y []float64) float64 {
 	v := 0.0
-	for k := s.start[j]; k < s.start[j+1]; k++ {
-		v += float64(s.val[k] * y[s.row[k]])
+	rows := s.row[s.start[j]:s.start[j+1]]
+	vals := s.val[s.start[j]:][:len(rows)]
+	for k, r := range rows {
+		v += float64(vals[k] * y[r])
 	}
 	return v
 }
@@ -180,7 +182,7 @@ func (s *Program) entering() (q int32, rc float64) {
 		if s.in[j] {
 			continue
 		}
-		if d := s.Cost[j] - s.worth(int32(j), s.Duals); d < -1e-7*max(1, s.Cost[j]) {
+		if s.Cost[j]-s.worth(int32(j), s.Duals) < s.improves[j] {
 			s.cands = append(s.cands, int32(j))
 		}
 	}
@@ -208,7 +210,7 @@ func (s *Program) scan() (q int32, rc, least float64) {
 			continue
 		}
 		d := s.Cost[j] - s.worth(j, s.Duals)
-		if d >= -1e-7*max(1, s.Cost[j]) {
+		if d >= s.improves[j] {
 			continue
 		}
 		kept = append(kept, j)
@@ -232,7 +234,8 @@ func (s *Program) ftran(q int32) {
 		s.catchUp()
 		return
 	}
-	rows, vals := s.row[s.start[q]:s.start[q+1]], s.val[s.start[q]:s.start[q+1]]
+	rows := s.row[s.start[q]:s.start[q+1]]
+	vals := s.val[s.start[q]:][:len(rows)]
 	for i := range m {
 		line := s.binv[i*m : i*m+m]
 		v := 0.0
@@ -245,26 +248,6 @@ func (s *Program) ftran(q int32) {
 	s.catchUp()
 }
 
-// catchUp takes what entering does over to the inverse of now.
-func (s *Program) catchUp() {
-	n := len(s.late)
-	if n == 0 {
-		return
-	}
-	var was [mostLate]float64
-	for k, r := range s.late {
-		was[k] = s.w[r]
-		s.w[r] = 0
-	}
-	for i, w := range s.w {
-		for k, f := range s.mix[i*mostLate:][:n] {
-			w += float64(f * was[k])
-		}
-		s.w[i] = w
-	}
-	s.Work += int64(len(s.w) * n)
-}
-
 // leaving is the place of the basic column that first becomes 0; -1 where none does.
 func (s *Program) leaving() int {
 	r, best := -1, math.Inf(1)
@@ -272,7 +255,11 @@ func (s *Program) leaving() int {
 		if w <= pivotEps {
 			continue
 		}
-		t := max(0, s.X[i]) / w
+		t := s.X[i]
+		if t < 0 {
+			t = 0
+		}
+		t /= w
 		if t < best-1e-12 || t <= best+1e-12 && r >= 0 && w > s.w[r] {
 			r, best = i, min(best, t)
 		}
@@ -293,9 +280,7 @@ func (s *Program) pivot(r int, q int32, rc float64) {
 			continue
 		}
 		s.X[i] -= float64(f * t)
-		for k, v := range s.mix[i*mostLate:][:len(of)] {
-			s.mix[i*mostLate+k] = v - float64(f*of[k])
-		}
+		subtract((*[mostLate]float64)(s.mix[i*mostLate:]), of, f)
 	}
 	s.X[r] = t
 	line := s.lines[mostLate*s.Rows:]
@@ -311,63 +296,10 @@ func (s *Program) pivot(r int, q int32, rc float64) {
 	if q >= 0 {
 		s.in[q] = true
 	}
-	s.Work += int64(2 * s.Rows * len(of))
+	s.Work += int64(2 * s.Rows * len(s.late))
 	s.pivots++
 	if s.pivots%checkEvery == 0 && !s.accurate() {
 		s.refactor()
-	}
-}
-
-// putOff makes a place one of those that pivots are put off for, and says what its row of the inverse is of theirs.
-func (s *Program) putOff(r int) []float64 {
-	m := s.Rows
-	if !s.isLate[r] {
-		if len(s.late) == mostLate {
-			s.settle()
-		}
-		n := len(s.late)
-		s.mix[r*mostLate+n] = 1
-		s.late, s.isLate[r] = append(s.late, int32(r)), true
-		copy(s.lines[n*m:n*m+m], s.binv[r*m:r*m+m])
-	}
-	return s.mix[r*mostLate:][:len(s.late)]
-}
-
-// settle does the pivots that were put off.
-func (s *Program) settle() {
-	m := s.Rows
-	for i := range m {
-		row := s.binv[i*m : i*m+m]
-		if s.isLate[i] {
-			clear(row)
-		}
-		s.blend(row, i)
-	}
-	s.Work += int64(m * m * len(s.late) / 2)
-	s.forget()
-}
-
-// forget takes what the inverse was as what it is.
-func (s *Program) forget() {
-	s.late = s.late[:0]
-	clear(s.isLate)
-	clear(s.mix)
-	clear(s.lines)
-}
-
-// blend adds what place i has of the rows at the places that pivots are put off for.
-func (s *Program) blend(to []float64, i int) {
-	const together = 4
-	m := len(to)
-	for k := 0; k < mostLate; k += together {
-		f := (*[together]float64)(s.mix[i*mostLate+k:])
-		if *f == [together]float64{} {
-			continue
-		}
-		a, b, c, d := s.lines[k*m:][:m], s.lines[(k+1)*m:][:m], s.lines[(k+2)*m:][:m], s.lines[(k+3)*m:][:m]
-		for j, v := range to {
-			to[j] = v + (float64(f[0]*a[j]) + float64(f[1]*b[j])) + (float64(f[2]*c[j]) + float64(f[3]*d[j]))
-		}
 	}
 }
 
