@@ -4,6 +4,7 @@
 package table
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -19,7 +20,9 @@ type Table struct {
 	unit  float64
 	// rows are all that fit, parts those that some filling needs.
 	rows, parts []part
-	densest     float64
+	// endless is memory for the endless parts.
+	endless []*part
+	densest float64
 }
 
 // part is some pods of a row, with what they take of each resource and what they are worth. A filling may have them as often as they fit where they are endless, else once.
@@ -140,11 +143,17 @@ func (t *Table) split(row *part) {
 func (t *Table) Solve(stopped func() bool) (worth float64, ok bool) {
 	t.value = slices.Grow(t.value[:0], t.size())[:t.size()]
 	clear(t.value)
+	rows := t.width[2] == 1
+	if rows && !t.fillEndless(stopped) {
+		return 0, false
+	}
 	for k := range t.parts {
 		if stopped() {
 			return 0, false
 		}
-		t.sweep(&t.parts[k])
+		if p := &t.parts[k]; !p.endless || !rows {
+			t.sweep(p)
+		}
 	}
 	return float64(float64(t.value[len(t.value)-1]) * t.unit), true
 }
@@ -171,18 +180,80 @@ func (t *Table) sweep(p *part) {
 	}
 }
 
+// fillEndless lets the fillings of a table of two resources have all endless parts: room by room, so that those before have them all already, and four parts at
+// once, because each entry is read and written once for all of them then. false where it was stopped.
+func (t *Table) fillEndless(stopped func() bool) bool {
+	t.endless = t.endless[:0]
+	for k := range t.parts {
+		if t.parts[k].endless {
+			t.endless = append(t.endless, &t.parts[k])
+		}
+	}
+	slices.SortStableFunc(t.endless, func(p, q *part) int { return cmp.Compare(p.step[1], q.step[1]) })
+	for i := range t.width[0] {
+		if i%stopEvery == 0 && stopped() {
+			return false
+		}
+		var of [together]*part
+		n := 0
+		for _, p := range t.endless {
+			if s := p.step[0]; s == 0 || s > i {
+				continue
+			}
+			of[n] = p
+			if n++; n == together {
+				t.improveByAll(i, &of)
+				n = 0
+			}
+		}
+		for _, p := range of[:n] {
+			t.improveRow(i, p)
+		}
+		for _, p := range t.endless {
+			if p.step[0] == 0 { // it reads what is written here
+				t.improveRow(i, p)
+			}
+		}
+	}
+	return true
+}
+
+// stopEvery is after how many rooms to ask whether to stop, together how many parts are done at once.
+const stopEvery, together = 16, 4
+
+// improveRow is improve for all entries with so much room of the first resource.
+func (t *Table) improveRow(i int, p *part) {
+	w := t.width[1]
+	t.improve(i*w+p.step[1], (i+1)*w, p.step[0]*w+p.step[1], p)
+}
+
+// improveByAll is improveRow for some parts, the last of which takes most of the second resource.
+func (t *Table) improveByAll(i int, of *[together]*part) {
+	w, first := t.width[1], of[together-1].step[1]
+	for _, p := range of[:together-1] {
+		t.improve(i*w+p.step[1], i*w+first, p.step[0]*w+p.step[1], p)
+	}
+	to := t.value[i*w+first : (i+1)*w]
+	from := func(p *part) []int32 { return t.value[(i-p.step[0])*w+first-p.step[1]:][:len(to)] }
+	a, b, c, d := from(of[0]), from(of[1]), from(of[2]), from(of[3])
+	p, q, r, s := of[0].units, of[1].units, of[2].units, of[3].units
+	for j, was := range to {
+		to[j] = max(max(was, a[j]+p, b[j]+q), max(c[j]+r, d[j]+s))
+	}
+}
+
 // improve lets the fillings of some entries be those of entries so far back and a part.
 func (t *Table) improve(begin, end, back int, p *part) {
-	to := t.value[begin:end]
+	to, units := t.value[begin:end], p.units
 	from := t.value[begin-back:][:len(to)]
 	if p.endless || back >= len(to) {
 		for j, f := range from {
-			to[j] = max(to[j], f+p.units)
+			to[j] = max(to[j], f+units)
 		}
 		return
 	}
 	for j := range slices.Backward(from) {
-		to[j] = max(to[j], from[j]+p.units)
+		to[j] = max(to[j], from[j]+units)
 	}
 }
 

@@ -41,6 +41,9 @@ func TestATableIsWorthWhatItsBestFillingIs(t *testing.T) {
 		for i := range rows {
 			o := &rows[i]
 			*o = row{step: [table.Resources]int{1 + r.IntN(5), r.IntN(5), r.IntN(2)}, worth: float64(1 + r.IntN(20)), most: r.IntN(6)}
+			if r.IntN(8) == 0 {
+				o.step[0], o.step[1] = 0, 1+r.IntN(4)
+			}
 			if i > 0 && r.IntN(2) == 0 {
 				o.step = rows[i-1].step // of equal pods those that are worth most are enough
 			}
@@ -69,7 +72,7 @@ func TestATableIsWorthWhatItsBestFillingIs(t *testing.T) {
 			read++
 		}
 	}
-	if read < draws*9/10 {
+	if read < draws*8/10 {
 		t.Errorf("the best filling was read out of %d of %d tables", read, draws)
 	}
 }
