@@ -71,16 +71,30 @@ func (l *OpenBin) Full() bool {
 
 // ResourceCapacity is how many more pods of a row, up to most, the bin holds, rules aside.
 func (l *OpenBin) ResourceCapacity(row, most int32) int32 {
+	if !l.HasRoom(row) { // which most do not have, and to divide takes long
+		return 0
+	}
 	k := l.c.NumResources
+	left := l.left[:k]
 	n := int64(most)
-	for r, q := range l.c.Request[int(row)*k : int(row)*k+k] {
-		if f := l.left[r]; q > f {
-			return 0
-		} else if exceeds(q, n, f) {
+	for r, q := range l.c.Request[int(row)*k:][:k] {
+		if f := left[r]; exceeds(q, n, f) {
 			n = f / q
 		}
 	}
 	return int32(n)
+}
+
+// HasRoom says that a pod of a row fits, rules aside.
+func (l *OpenBin) HasRoom(row int32) bool {
+	k := l.c.NumResources
+	left := l.left[:k]
+	for r, q := range l.c.Request[int(row)*k:][:k] {
+		if q > left[r] {
+			return false
+		}
+	}
+	return true
 }
 
 // exceeds says whether n requests of q are more than f. None is negative, and q is at most f. The product may be beyond an

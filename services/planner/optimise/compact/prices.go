@@ -196,8 +196,8 @@ func (r *ResourcePrices) try(w []float64, best float64) float64 {
 		parts, left := r.parts[n], r.left[n]
 		for x, t := range bin.Kinds {
 			v := 0.0
-			for q, f := range w {
-				v += float64(f * parts[x*k+q])
+			for q, part := range parts[x*k:][:len(w)] {
+				v += float64(w[q] * part)
 			}
 			v = float64(v * left)
 			if bin.Penalties != nil {

@@ -14,8 +14,10 @@ type branchAndBound struct {
 	v    []float64
 	best float64
 	// now is the filling at hand by index in rows, tops are the best ones, the best first.
-	now   []int32
-	tops  []filled
+	now  []int32
+	tops []filled
+	// room is memory for the rows of which a pod fits beside the filling at hand.
+	room  []dense
 	worth float64
 	// beat is what a filling must be worth more than to be looked for.
 	beat float64
@@ -27,9 +29,17 @@ type branchAndBound struct {
 	// half is the knapsack of the half at hand, least how many pods of each row a filling has there.
 	half  knapsack
 	least []int32
+	// cuts are the rows that the half at hand was split at.
+	cuts []cut
 	// halves are those that are still to be split, the one of which a filling may be worth most first; spare has the memory of others.
 	halves halves
 	spare  []*split
+}
+
+// dense is a row, by index in rows, and what a pod is worth for the capacity that it takes.
+type dense struct {
+	x     int32
+	worth float64
 }
 
 // filled is a filling by index in rows, and what it is worth.
@@ -41,7 +51,7 @@ type filled struct {
 // mostTops is how many fillings are kept: more of them spare rounds, which cost more than columns do.
 const mostTops = 4
 
-// mostHalves is how many halves are kept at a time, of up to three kilobytes each.
+// mostHalves is how many halves are kept at a time, of some hundred bytes each.
 const mostHalves = 4096
 
 // searchLimit is how many relaxations may be solved, and the pricer's work at which to end.
@@ -66,12 +76,19 @@ func (h *halves) Pop() any {
 
 // split is a half that is to be split at a row, of which it has so many pods beyond the least, and what no filling of it is worth more than.
 type split struct {
-	upper, sure  float64
-	row          int32
-	pods         float64
-	basis, least []int32
-	binv, rhs, u []float64
-	flags        []bool
+	upper, sure float64
+	row         int32
+	pods        float64
+	basis       []int32
+	cuts        []cut
+	binv, rhs   []float64
+	up          []bool
+}
+
+// cut is what a half knows of a row by index that the whole does not: how many pods of it a filling has there at least, and how many more at most.
+type cut struct {
+	row, least int32
+	u          float64
 }
 
 func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
@@ -116,36 +133,51 @@ func (s *branchAndBound) roundDown(kn *knapsack) {
 	s.p.work += int64(len(s.v))
 }
 
-// fillUp adds what still fits, the least loss first.
+// fillUp adds what still fits, the least loss first. What does not fit once never fits again.
 func (s *branchAndBound) fillUp(lam []float64) {
 	kn, p := s.kn, s.p
-	for {
-		at, best, count := -1, 0.0, int32(0)
-		for x, v := range s.v {
-			if v <= 0 || s.now[x] >= int32(kn.u[x]) {
-				continue
-			}
-			q := p.open.Capacity(kn.b.Rows[x], int32(kn.u[x])-s.now[x])
-			if q == 0 {
-				continue
-			}
-			if d := v / (1e-6*v + capacity(kn, lam, x)); d > best {
-				at, best, count = x, d, q
-			}
-		}
+	if p.open.Full() {
 		p.work += int64(len(s.v) * (p.c.NumResources + 2))
-		if at < 0 {
-			return
-		}
-		s.put(int32(at), count)
+		return
 	}
+	room := s.room[:0]
+	for x, v := range s.v {
+		if v > 0 && s.now[x] < int32(kn.u[x]) && p.open.HasRoom(kn.b.Rows[x]) {
+			if d := v / (float64(1e-6*v) + capacity(kn, lam, x)); d > 0 {
+				room = append(room, dense{int32(x), d})
+			}
+		}
+	}
+	s.room = room[:0]
+	steps := 1
+	for len(room) > 0 {
+		at := 0
+		for n := range room {
+			if room[n].worth > room[at].worth {
+				at = n
+			}
+		}
+		x := room[at].x
+		if q := p.open.Capacity(kn.b.Rows[x], int32(kn.u[x])-s.now[x]); q > 0 {
+			s.put(x, q)
+			steps++
+		}
+		kept := room[:0]
+		for n, o := range room {
+			if n != at && p.open.HasRoom(kn.b.Rows[o.x]) {
+				kept = append(kept, o)
+			}
+		}
+		room = kept
+	}
+	p.work += int64(steps * len(s.v) * (p.c.NumResources + 2))
 }
 
 // capacity is the price of the capacity that a pod takes.
 func capacity(kn *knapsack, lam []float64, x int) float64 {
 	c := 0.0
-	for r, l := range lam {
-		c += float64(l * kn.a[x*kn.k+r])
+	for r, q := range kn.a[x*kn.k:][:len(lam)] {
+		c += float64(lam[r] * q)
 	}
 	return c
 }
@@ -174,6 +206,7 @@ func (s *branchAndBound) record() {
 func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
 	s.half.copy(s.kn, s.p.c.NumRows)
 	clear(s.least)
+	s.cuts = s.cuts[:0]
 	s.left, s.open = most, 0
 	s.spare, s.halves = append(s.spare, s.halves...), s.halves[:0]
 	s.visit()
@@ -194,6 +227,7 @@ func (s *branchAndBound) splitFirst() {
 	down := math.Floor(at.pods)
 	s.load(at)
 	h.u[x] = down
+	s.cutAt(x)
 	s.visit()
 	s.load(at)
 	for r := range h.rhs {
@@ -201,6 +235,7 @@ func (s *branchAndBound) splitFirst() {
 	}
 	h.u[x] -= down + 1
 	s.least[x] += int32(down + 1)
+	s.cutAt(x)
 	h.sure += float64((down + 1) * s.v[x])
 	s.visit()
 	s.spare = append(s.spare, at)
@@ -315,21 +350,47 @@ func (s *branchAndBound) keep(x int32, pods, upper float64) {
 	}
 	h := &s.half
 	at.upper, at.sure, at.row, at.pods = upper, h.sure, x, pods
-	at.basis, at.least = append(at.basis[:0], h.basis...), append(at.least[:0], s.least...)
-	at.binv, at.rhs, at.u = append(at.binv[:0], h.binv...), append(at.rhs[:0], h.rhs...), append(at.u[:0], h.u...)
-	at.flags = append(append(at.flags[:0], h.up...), h.in...)
+	at.basis, at.cuts = append(at.basis[:0], h.basis...), append(at.cuts[:0], s.cuts...)
+	at.binv, at.rhs, at.up = append(at.binv[:0], h.binv...), append(at.rhs[:0], h.rhs...), append(at.up[:0], h.up...)
 	heap.Push(&s.halves, at)
 }
 
 // load goes back to a half that was kept.
 func (s *branchAndBound) load(at *split) {
 	h := &s.half
-	h.sure = at.sure
+	for _, c := range s.cuts {
+		h.u[c.row], s.least[c.row] = s.kn.u[c.row], 0
+	}
+	s.cuts = append(s.cuts[:0], at.cuts...)
+	for _, c := range s.cuts {
+		h.u[c.row], s.least[c.row] = c.u, c.least
+	}
+	h.enlist(false)
 	copy(h.basis, at.basis)
-	copy(s.least, at.least)
+	h.enlist(true)
+	h.sure = at.sure
 	copy(h.binv, at.binv)
 	copy(h.rhs, at.rhs)
-	copy(h.u, at.u)
-	copy(h.up, at.flags)
-	copy(h.in, at.flags[len(h.up):])
+	copy(h.up, at.up)
+}
+
+// enlist says of the rows of the basis that they are in it, or not.
+func (kn *knapsack) enlist(in bool) {
+	for _, x := range kn.basis {
+		if x >= 0 {
+			kn.in[x] = in
+		}
+	}
+}
+
+// cutAt notes what the half at hand knows of a row.
+func (s *branchAndBound) cutAt(row int32) {
+	c := cut{row, s.least[row], s.half.u[row]}
+	for k := range s.cuts {
+		if s.cuts[k].row == row {
+			s.cuts[k] = c
+			return
+		}
+	}
+	s.cuts = append(s.cuts, c)
 }

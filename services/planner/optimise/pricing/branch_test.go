@@ -3,6 +3,7 @@ package pricing
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/bits"
@@ -103,4 +104,60 @@ func mostWorth(pr *pricer, kn *knapsack, v []float64, x int) float64 {
 	}
 	pr.open.Put(row, -n)
 	return most
+}
+
+// TestFillingUpTakesAgainAndAgainWhatLosesLeast compares with a search that looks at all rows each time.
+func TestFillingUpTakesAgainAndAgainWhatLosesLeast(t *testing.T) {
+	for seed := range uint64(2000) {
+		p := drawn(rand.New(rand.NewPCG(seed, 2)))
+		var nows [2][]int32
+		var works [2]int64
+		for way := range nows {
+			r, pr := rand.New(rand.NewPCG(seed, 3)), pricerOf(p)
+			for b := range pr.c.Bins {
+				kn := pr.knapsackOf(b)
+				v := pr.value[:len(kn.b.Rows)]
+				for x := range v {
+					v[x] = math.Round(10*r.Float64()) - 1 // some are equal, and some worth nothing
+				}
+				pr.relax(kn, v)
+				s := &pr.search
+				s.begin(pr, kn, v)
+				s.empty()
+				if seed%2 == 0 {
+					s.roundDown(kn)
+				}
+				if way == 0 {
+					s.fillUp(kn.lam)
+				} else {
+					fillUpSlowly(s, kn.lam)
+				}
+				nows[way] = append(nows[way], s.now...)
+			}
+			works[way] = pr.work
+		}
+		if !slices.Equal(nows[0], nows[1]) || works[0] != works[1] {
+			t.Fatalf("seed %d: %v for %d, slowly %v for %d", seed, nows[0], works[0], nows[1], works[1])
+		}
+	}
+}
+
+func fillUpSlowly(s *branchAndBound, lam []float64) {
+	for {
+		at, best, count := -1, 0.0, int32(0)
+		for x, v := range s.v {
+			if v <= 0 || s.now[x] >= int32(s.kn.u[x]) {
+				continue
+			}
+			q := s.p.open.Capacity(s.kn.b.Rows[x], int32(s.kn.u[x])-s.now[x])
+			if d := v / (float64(1e-6*v) + capacity(s.kn, lam, x)); q > 0 && d > best {
+				at, best, count = x, d, q
+			}
+		}
+		s.p.work += int64(len(s.v) * (s.p.c.NumResources + 2))
+		if at < 0 {
+			return
+		}
+		s.put(int32(at), count)
+	}
 }

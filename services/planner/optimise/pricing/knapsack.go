@@ -22,10 +22,12 @@ type pricer struct {
 	value  []float64
 
 	lam, col []float64
-	search   branchAndBound
-	table    table.Table
-	counts   []int32 // what the table's filling has, by index in rows
-	work     int64
+	// reduced is what a pod of each row is worth beyond the capacity that it takes, effect what it takes of what is looked at.
+	reduced, effect []float64
+	search          branchAndBound
+	table           table.Table
+	counts          []int32 // what the table's filling has, by index in rows
+	work            int64
 }
 
 // knapsack is one bin's knapsack; its state survives from one round to the next.
@@ -55,7 +57,7 @@ func newPricer(c *compact.Problem) *pricer {
 		c: c, open: compact.NewOpenBin(c), knapsacks: make([]knapsack, len(c.Bins)), demand: slices.Clone(c.Count),
 		lam: make([]float64, c.NumResources+maxRules), col: make([]float64, c.NumResources+maxRules),
 	}
-	p.value = make([]float64, c.NumRows)
+	p.value, p.reduced, p.effect = make([]float64, c.NumRows), make([]float64, c.NumRows), make([]float64, c.NumRows)
 	return p
 }
 
@@ -159,10 +161,12 @@ func (p *pricer) upper(kn *knapsack, v []float64) float64 {
 			}
 		}
 	} else {
+		a, lam := kn.a, kn.lam[:k]
 		for x, w := range v {
-			for r, l := range kn.lam {
-				w -= float64(l * kn.a[x*k+r])
+			for r, l := range lam {
+				w -= float64(l * a[r])
 			}
+			a = a[k:]
 			if w > 0 {
 				sum += float64(kn.u[x] * w)
 			}
@@ -209,34 +213,46 @@ const nothing = math.MinInt32
 
 // enter is the variable whose change gains most: a place in rows, or the slack of a resource. up says that it grows.
 func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up bool) {
-	k := kn.k
 	at = nothing
 	best := 0.0
-	for x, w := range v {
-		if kn.in[x] || kn.u[x] == 0 {
-			continue
-		}
-		a := kn.a[x*k : x*k+k]
-		for r, l := range p.lam {
-			w -= float64(l * a[r])
-		}
-		grow := true
-		if kn.up[x] {
-			w, grow = -w, false
+	in, u, ups := kn.in[:len(v)], kn.u[:len(v)], kn.up[:len(v)]
+	for x, w := range p.reduce(kn, v) {
+		if ups[x] {
+			w = -w
 		}
 		if w > eps {
-			if gain := w * kn.u[x]; gain > best {
-				at, up, best = int32(x), grow, gain
+			if gain := w * u[x]; gain > best && !in[x] {
+				at, up, best = int32(x), !ups[x], gain
 			}
 		}
 	}
-	p.work += int64(len(v) * (k + 1))
+	p.work += int64(len(v) * (kn.k + 1))
 	for r, l := range p.lam {
 		if -l > eps && -l > best && !slices.Contains(kn.basis, int32(-1-r)) {
 			at, up, best = int32(-1-r), true, -l
 		}
 	}
 	return at, up
+}
+
+// reduce fills in what pods are worth beyond the capacity that they take, by what v they are worth.
+func (p *pricer) reduce(kn *knapsack, v []float64) []float64 {
+	out, a := p.reduced[:len(v)], kn.a
+	if len(p.lam) != 3 {
+		for x, w := range v {
+			for r, l := range p.lam {
+				w -= float64(l * a[r])
+			}
+			out[x], a = w, a[kn.k:]
+		}
+		return out
+	}
+	l0, l1, l2 := p.lam[0], p.lam[1], p.lam[2]
+	for x, w := range v {
+		of := (*[3]float64)(a)
+		out[x], a = w-float64(l0*of[0])-float64(l1*of[1])-float64(l2*of[2]), a[3:]
+	}
+	return out
 }
 
 // exchange moves a variable until it, or one of the basis, reaches its end.

@@ -86,32 +86,53 @@ func (kn *knapsack) outside() (at int, up bool) {
 	return at, up
 }
 
+// losses are what a pod of each row is worth beyond the capacity that it takes, and what it takes of a line of the inverse.
+func (p *pricer) losses(kn *knapsack, v, line []float64) (reduced, effect []float64) {
+	reduced, effect = p.reduced[:len(v)], p.effect[:len(v)]
+	a := kn.a
+	if len(line) != 3 {
+		for x, w := range v {
+			f := 0.0
+			for r, l := range p.lam {
+				w -= float64(l * a[r])
+				f += float64(line[r] * a[r])
+			}
+			reduced[x], effect[x], a = w, f, a[kn.k:]
+		}
+		return reduced, effect
+	}
+	l0, l1, l2 := p.lam[0], p.lam[1], p.lam[2]
+	f0, f1, f2 := line[0], line[1], line[2]
+	for x, w := range v {
+		of := (*[3]float64)(a)
+		reduced[x] = w - float64(l0*of[0]) - float64(l1*of[1]) - float64(l2*of[2])
+		effect[x], a = float64(f0*of[0])+float64(f1*of[1])+float64(f2*of[2]), a[3:]
+	}
+	return reduced, effect
+}
+
 // enterFor is the variable that takes the place of one outside its range, at the least loss.
 func (p *pricer) enterFor(kn *knapsack, v []float64, leave int, up bool) int32 {
 	k := kn.k
 	line := kn.binv[leave*k : leave*k+k]
-	at, best := int32(nothing), math.Inf(1)
-	for x, w := range v {
-		if kn.in[x] || kn.u[x] == 0 {
-			continue
-		}
-		f := 0.0
-		a := kn.a[x*k : x*k+k]
-		for r, l := range p.lam {
-			w -= float64(l * a[r])
-			f += float64(line[r] * a[r])
-		}
-		if kn.up[x] {
-			w, f = -w, -f
+	// No more than most times what it does is what another may lose: to multiply costs less than to divide, and few come so far.
+	at, best, most := int32(nothing), math.Inf(1), math.MaxFloat64
+	lost, effect := p.losses(kn, v, line)
+	in, u, ups := kn.in[:len(v)], kn.u[:len(v)], kn.up[:len(v)]
+	for x, f := range effect {
+		w := lost[x]
+		if !ups[x] {
+			w = -w
 		}
 		// Growing by one takes f off the variable that leaves.
-		if !up {
+		if ups[x] == up {
 			f = -f
 		}
-		if f > 1e-9 {
-			if t := max(0, -w) / f; t < best {
-				at, best = int32(x), t
-			}
+		if w > most*f || f <= 1e-9 || in[x] || u[x] == 0 {
+			continue
+		}
+		if t := max(0, w) / f; t < best {
+			at, best, most = int32(x), t, t*(1+1e-9)
 		}
 	}
 	for r, l := range p.lam {
