@@ -27,6 +27,9 @@ type greedy struct {
 	fills []filling
 	heap  []int32
 	keys  [3][]keyed
+	// place and known are memory to sort keys.
+	place []int32
+	known []keyed
 	// put are the rows that a try has put in.
 	put []int32
 	// pairs is memory to sort a filling.
@@ -296,7 +299,7 @@ func (g *greedy) learn(b *compact.Bin, f *filling) {
 	}
 	g.rate(b, inv[:k])
 	for o, keys := range g.keys {
-		slices.SortFunc(keys, compareKeyed)
+		g.sort(keys, f.known[o])
 		if cap(f.known[o]) < len(keys) {
 			f.known[o], f.orders[o] = g.slab.Take(len(keys)), g.slab.Take(len(keys))
 		}
@@ -306,6 +309,38 @@ func (g *greedy) learn(b *compact.Bin, f *filling) {
 		}
 	}
 	g.work += int64(len(b.Kinds)*(k+2) + 3*12*len(g.keys[0]))
+}
+
+// sort puts keys in order, beginning with the order of before: what pods are worth changes little from one run to the next, and so does their order.
+func (g *greedy) sort(keys []keyed, before []int32) {
+	const mostMoves = 8 // for each key; of keys in no order pdqsort makes fewer
+	if len(keys) == len(before) {
+		g.place = slices.Grow(g.place[:0], len(g.classes))[:len(g.classes)]
+		for n, k := range keys {
+			g.place[k.class] = int32(n)
+		}
+		g.known = g.known[:0]
+		for _, x := range before {
+			if int(x) < len(g.place) && int(g.place[x]) < len(keys) && keys[g.place[x]].class == x {
+				g.known = append(g.known, keys[g.place[x]])
+			}
+		}
+		if len(g.known) == len(keys) {
+			copy(keys, g.known)
+		}
+	}
+	moves := mostMoves * len(keys)
+	for n := 1; n < len(keys) && moves > 0; n++ {
+		k, at := keys[n], n
+		for ; at > 0 && compareKeyed(k, keys[at-1]) < 0; at-- {
+			keys[at] = keys[at-1]
+		}
+		keys[at] = k
+		moves -= n - at
+	}
+	if moves <= 0 {
+		slices.SortFunc(keys, compareKeyed)
+	}
 }
 
 // rate fills in the keys of the orders.
@@ -398,7 +433,11 @@ func (g *greedy) try(b *compact.Bin, order []int32, rest []int32) (v float64, pe
 		if len(c.rows) == 0 {
 			continue
 		}
-		n := l.ResourceCapacity(c.rows[0], math.MaxInt32)
+		most := int32(math.MaxInt32)
+		if len(c.rows) == 1 {
+			most = rest[c.rows[0]]
+		}
+		n := l.ResourceCapacity(c.rows[0], most)
 		if n == 0 {
 			continue
 		}
