@@ -112,13 +112,13 @@ func (a *attempt) placeRound(r *round) (some bool) {
 
 // replay repeats the first pass with claims in the place of segments; a pod that does not fit any more stays unplaced.
 func (a *attempt) replay(on map[int]*purchase.NewClaim) {
+	a.assignments = slices.Grow(a.assignments, len(on))
 	for _, it := range a.wantedItems {
 		if it.Segment != nil || a.hasPodRules(it.Class) || a.s.Stopped() {
 			continue
 		}
 		for _, p := range it.Pods {
-			b := on[p]
-			switch {
+			switch b := on[p]; {
 			case b == nil:
 			case a.s.takeDevices(b, it.Class):
 				a.assignments = append(a.assignments, Assignment{Pod: p, Claim: b})

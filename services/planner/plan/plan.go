@@ -155,7 +155,9 @@ func (c *cycle) removeUnhealthy() {
 func (c *cycle) assign() {
 	var rest []int
 	mark := c.scheduler.Mark()
-	c.assigned, rest = c.assignMeant(slices.Sorted(slices.Values(slices.Concat(c.demand.pods, c.demand.queued))))
+	asked := slices.Concat(c.demand.pods, c.demand.queued)
+	slices.Sort(asked)
+	c.assigned, rest = c.assignMeant(asked)
 	meant := c.assigned
 	if len(c.demand.queued) > 0 {
 		rest, meant = c.leaveToScheduler(rest), nil

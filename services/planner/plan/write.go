@@ -84,8 +84,10 @@ func (c *cycle) writeProvision(p *model.Plan) {
 
 // placements says where pods go, by pod; ids are those of claims.
 func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Placement {
-	moved := c.movedBufferPods()
-	assigned := slices.DeleteFunc(slices.Clone(c.assigned), func(s pack.Assignment) bool { return moved[s.Pod] })
+	assigned := c.assigned
+	if moved := c.movedBufferPods(); len(moved) > 0 {
+		assigned = slices.DeleteFunc(slices.Clone(assigned), func(s pack.Assignment) bool { return moved[s.Pod] })
+	}
 	if len(assigned) == 0 {
 		return nil
 	}

@@ -244,8 +244,10 @@ func (v *Variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 
 // CompareOptions orders options by price, then by what they are, so that no two are equal.
 func CompareOptions(a, b *Option) int {
+	if a.Price != b.Price { // most differ in it, and names take long to compare
+		return cmp.Compare(a.Price, b.Price)
+	}
 	return cmp.Or(
-		cmp.Compare(a.Price, b.Price),
 		cmp.Compare(a.Type.Name, b.Type.Name),
 		cmp.Compare(a.Offering.Zone, b.Offering.Zone),
 		cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),

@@ -67,7 +67,11 @@ func (l *backlog) done() bool {
 
 // pods are all that there are, sorted.
 func (l *backlog) pods() []int {
-	var out []int
+	n := 0
+	for _, it := range l.items {
+		n += len(it.Pods)
+	}
+	out := make([]int, 0, n)
 	for _, it := range l.items {
 		out = append(out, it.Pods...)
 	}

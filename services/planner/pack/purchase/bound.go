@@ -170,6 +170,9 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 			t = 0
 		}
 		costs[t] += b.Best().Price + by.Overhead
+		if byTier[t] == nil {
+			byTier[t] = make([]int, 0, placed)
+		}
 		for _, it := range b.Items {
 			byTier[t] = append(byTier[t], it.Pods...)
 			n += len(it.Pods)

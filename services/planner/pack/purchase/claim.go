@@ -40,7 +40,13 @@ func Alike(a, b *NewClaim) bool {
 
 // ByPod says which claim was bought for each pod.
 func ByPod(claims []*NewClaim) map[int]*NewClaim {
-	out := make(map[int]*NewClaim)
+	pods := 0
+	for _, b := range claims {
+		for _, it := range b.Items {
+			pods += len(it.Pods)
+		}
+	}
+	out := make(map[int]*NewClaim, pods)
 	for _, b := range claims {
 		for _, it := range b.Items {
 			for _, p := range it.Pods {

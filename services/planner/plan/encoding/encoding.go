@@ -22,16 +22,29 @@ type Digest [sha256.Size]byte
 type Encoder struct {
 	h   hash.Hash
 	buf []byte
+	// begun says that h has some of what is written, and buf only what came after.
+	begun bool
 }
 
 // New makes an encoder with memory for so many bytes, which is not a limit.
 func New(size int) *Encoder { return &Encoder{h: sha256.New(), buf: make([]byte, 0, size)} }
 
 // Sum is the digest of what was written since the last one.
-func (e *Encoder) Sum() (out Digest) {
+func (e *Encoder) Sum() Digest {
+	if e.begun {
+		return e.sumAll()
+	}
+	out := sha256.Sum256(e.buf) // which is all, as with most
+	e.buf = e.buf[:0]
+	return out
+}
+
+// sumAll is Sum where the hash has been begun.
+func (e *Encoder) sumAll() (out Digest) {
 	e.flush()
 	e.h.Sum(out[:0])
 	e.h.Reset()
+	e.begun = false
 	return out
 }
 
@@ -47,7 +60,7 @@ func (e *Encoder) Strings(parts []string) string {
 
 func (e *Encoder) flush() {
 	_, _ = e.h.Write(e.buf) // a hash never fails
-	e.buf = e.buf[:0]
+	e.buf, e.begun = e.buf[:0], true
 }
 
 // Number writes a number.
