@@ -40,7 +40,7 @@ type refusal struct {
 }
 
 func (c *cycle) findDemand() demand {
-	d := demand{volumes: heldVolumes(c.Pods)}
+	d := demand{volumes: view.HeldVolumes(c.Pods)}
 	var unseen, last []int
 	var queue schedulerQueue
 	for _, i := range c.unboundOrLeaving() {

@@ -4,20 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/view"
-	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
-
-// heldVolumes are those that pods have which are bound.
-func heldVolumes(pods []view.Pod) volumes.Exclusive {
-	out := volumes.Exclusive{}
-	for i, p := range pods {
-		if p.Node != "" {
-			out.Hold(p.Class.PodClass, i)
-		}
-	}
-	return out
-}
 
 // mostYields is how often pods are planned for anew because some yield: each turn costs as much as a plan, and there may be as many classes
 // that wait for one volume as there are Jobs.

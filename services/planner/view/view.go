@@ -131,7 +131,7 @@ func SetLeft(v *View, pod int, left bool) {
 	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
 	v.journal = append(v.journal, change{host: h, class: c, of: &pod, left: left, had: v.ports[h]})
 	v.left[pod] = left
-	v.place(h, c, room(left))
+	v.place(h, c, Room(left))
 	if left && len(c.HostPorts) > 0 {
 		v.ports[h] = slices.Clone(v.ports[h])
 		for _, port := range c.HostPorts {
@@ -141,8 +141,8 @@ func SetLeft(v *View, pod int, left bool) {
 	}
 }
 
-// room is how many pods more a host has once one has left, or has come back.
-func room(left bool) int64 {
+// Room is how many pods more a host has once one has left, or has come back.
+func Room(left bool) int64 {
 	if left {
 		return -1
 	}
@@ -198,7 +198,7 @@ func (v *View) Revert(m Mark) {
 		c := v.journal[i]
 		if c.of != nil {
 			v.left[*c.of] = !c.left
-			v.place(c.host, c.class, -room(c.left))
+			v.place(c.host, c.class, -Room(c.left))
 			v.ports[c.host] = c.had
 			continue
 		}

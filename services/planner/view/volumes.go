@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
 // unlimited is how many devices and volumes hosts have as far as vectors count them: which ones are there, and who holds
@@ -180,4 +181,15 @@ func (v *View) share(host int, volume string, count int64) int64 {
 	before := v.shared[host][volume]
 	v.shared[host][volume] = before + count
 	return min(before+count, 1) - min(before, 1)
+}
+
+// HeldVolumes are those that one pod at a time may use and that pods have which are bound.
+func HeldVolumes(pods []Pod) volumes.Exclusive {
+	out := volumes.Exclusive{}
+	for i, p := range pods {
+		if p.Node != "" {
+			out.Hold(p.Class.PodClass, i)
+		}
+	}
+	return out
 }
