@@ -70,14 +70,14 @@ type Pattern struct {
 type Count struct{ Item, Pods int }
 
 // Work is the effort spent, by phase, in the units of Problem.Work.
-type Work struct{ Compile, Exact, Greedy, Columns, Round, Polish, Settle int64 }
+type Work struct{ Compile, Exact, Greedy, Columns, Fleets, Round, Polish, Settle int64 }
 
 // Total is all of it.
 func (w Work) Total() int64 {
-	return w.Compile + w.Exact + w.Greedy + w.Columns + w.Round + w.Polish + w.Settle
+	return w.Compile + w.Exact + w.Greedy + w.Columns + w.Fleets + w.Round + w.Polish + w.Settle
 }
 
 func (w *Work) add(o Work) {
 	w.Compile, w.Exact, w.Greedy, w.Columns = w.Compile+o.Compile, w.Exact+o.Exact, w.Greedy+o.Greedy, w.Columns+o.Columns
-	w.Round, w.Polish, w.Settle = w.Round+o.Round, w.Polish+o.Polish, w.Settle+o.Settle
+	w.Fleets, w.Round, w.Polish, w.Settle = w.Fleets+o.Fleets, w.Round+o.Round, w.Polish+o.Polish, w.Settle+o.Settle
 }

@@ -175,6 +175,8 @@ func (s *solver) improve() {
 		s.duals = y
 	}
 	s.prove(x, worth)
+	byResource := s.kind == KindResource
+	fleets := s.countFleets(x, budget)
 	s.work.Columns += x.Work()
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
@@ -190,8 +192,11 @@ func (s *solver) improve() {
 	if few {
 		s.packByMeans(budget)
 	}
-	if !s.c.Source.BoundOnly && (!few || s.kind != KindResource || s.c.NumRows <= boundRows) {
+	if !s.c.Source.BoundOnly && (!few || !byResource || s.c.NumRows <= boundRows) {
 		s.round(x, y, r.Worth, budget)
+	}
+	if fleets != nil && !s.c.Source.BoundOnly {
+		s.packFleets(fleets, y, budget)
 	}
 	if t != nil {
 		s.settle(t, root, budget)

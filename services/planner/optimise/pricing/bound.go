@@ -60,6 +60,24 @@ func CapacityWorth(c *compact.Problem, y []float64) (capacity [][]float64, work 
 	return capacity, p.work
 }
 
+// MostWorth is what no filling of a bin is worth more than where pods are worth y each, by bin, and the work to find that.
+func MostWorth(c *compact.Problem, y []float64) (most []float64, work int64) {
+	c.ListRows()
+	p := newPricer(c)
+	most = make([]float64, len(c.Bins))
+	for b := range c.Bins {
+		if len(c.Bins[b].Rows) == 0 {
+			continue
+		}
+		kn := p.knapsackOf(b)
+		v := p.values(kn.b, y)
+		p.relax(kn, v)
+		most[b] = p.upper(kn, v)
+		p.drop(b)
+	}
+	return most, p.work
+}
+
 // slope is worth per price.
 func slope(worth float64, price int64) float64 {
 	switch {

@@ -1,0 +1,87 @@
+package fleet_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/bits"
+	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/fleet"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+)
+
+// drawn is a random problem with pods of a few rows, of which some bins don't take all, prices, and rules about what shares a node.
+func drawn(r *rand.Rand) *problem.Problem {
+	p := &problem.Problem{}
+	for range 2 + r.IntN(3) {
+		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(3), Request: []int64{int64(1 + r.IntN(9)), int64(r.IntN(9)), 1}})
+	}
+	for b := range 3 + r.IntN(4) {
+		takes := bits.New(len(p.Items))
+		for i := range p.Items {
+			if b == 0 || r.IntN(4) > 0 {
+				takes.Add(i)
+			}
+		}
+		size := int64(9 + r.IntN(16))
+		p.Bins = append(p.Bins, problem.Bin{
+			Price: 1000*size + 100*int64(r.IntN(60)), Free: []int64{size, int64(9 + r.IntN(16)), int64(2 + r.IntN(6))}, Takes: takes, Most: -1,
+		})
+	}
+	if r.IntN(3) == 0 {
+		some := bits.New(len(p.Items))
+		some.Add(r.IntN(len(p.Items)))
+		some.Add(r.IntN(len(p.Items)))
+		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})
+	}
+	return p
+}
+
+// TestFleetsProveABoundAndHoldPods compares with the optimum: no fleet that is the cheapest costs more, however early the search ends, and what is put on fleets fits there.
+func TestFleetsProveABoundAndHoldPods(t *testing.T) {
+	better, packed, best := 0, 0, 0
+	for seed := range uint64(600) {
+		p := drawn(rand.New(rand.NewPCG(seed, 3)))
+		exact := optimise.Solve(p)
+		c := compact.Compile(p)
+		if exact.BoundKind != optimise.KindExact || !fleet.Suits(c) {
+			continue
+		}
+		r, worth := compact.PriceResources(c, c.Count, func(int32) bool { return true })
+		for _, limit := range []int64{0, 2000, 1 << 24} {
+			f := fleet.New(c, r.Worth)
+			some, bound := f.Least(1, exact.Cost+1000, limit)
+			if bound > exact.Cost {
+				t.Fatalf("seed %d, work %d: a bound of %d, and the optimum is %d", seed, limit, bound, exact.Cost)
+			}
+			if some == nil {
+				continue
+			}
+			if float64(bound) > worth*1.001 {
+				better++
+			}
+			pl := compact.NewPlan(c)
+			for _, q := range f.Fill(some, compact.NewPlan(c), limit) {
+				if _, ok := compact.NewOpenBin(c).Holds(&c.Bins[q.Bin], q.Rows, q.Counts); !ok {
+					t.Fatalf("seed %d: bin %d does not hold %v of %v", seed, q.Bin, q.Counts, q.Rows)
+				}
+				pl.Take(q)
+			}
+			if pl.Pods > 0 {
+				continue
+			}
+			packed++
+			if pl.Cost < exact.Cost {
+				t.Fatalf("seed %d: a plan for %d, and the optimum is %d", seed, pl.Cost, exact.Cost)
+			}
+			if pl.Cost == exact.Cost {
+				best++
+			}
+		}
+	}
+	t.Logf("%d bounds were higher, and %d fleets held all pods, %d of them as the optimum does", better, packed, best)
+	if better < 200 || packed < 200 || best < 100 {
+		t.Error("too few to tell")
+	}
+}
