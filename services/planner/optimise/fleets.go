@@ -10,6 +10,7 @@ import (
 
 const (
 	// fleetPods is up to how many pods whole numbers of nodes are looked for first, and what is on them then: with more, parts of nodes cost much the same.
+	// Up to countRows rows settling by numbers of nodes does that.
 	fleetPods = 2048
 	// fleetShare is how much work the bound takes, 1 of so many budgets; each fleet takes as much, and as much to fill it, and all fleets about five times that.
 	fleetShare = 16
@@ -21,7 +22,7 @@ var roomier = [...]float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.001, 1}
 // countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as good as asked for, or that makes no sense.
 func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 	p := s.c.Source
-	if p.Tried || p.Worth || s.simpler && !p.BoundOnly || s.best.Pods > 0 || s.c.Pods() > fleetPods || x.Tolls() || !fleet.Suits(s.c) || s.enough() {
+	if p.Tried || p.Worth || s.simpler && !p.BoundOnly || s.best.Pods > 0 || max(s.pods, s.c.Pods()) > fleetPods || s.c.NumRows <= countRows || x.Tolls() || !fleet.Suits(s.c) || s.enough() {
 		return nil
 	}
 	f := fleet.New(s.c, x.BestDuals)

@@ -15,8 +15,12 @@ func solveParts(p *problem.Problem, some []parts.Part) Solution {
 	if p.Worth {
 		out.Worth = make([]float64, len(p.Items))
 	}
+	pods := 0
+	for _, item := range p.Items {
+		pods += item.Count
+	}
 	for _, x := range some {
-		s := solveOne(&x.Problem, len(some)-1)
+		s := solveOne(&x.Problem, len(some)-1, pods)
 		for _, pattern := range s.Patterns {
 			pattern.Bin = x.Bins[pattern.Bin]
 			for k := range pattern.Counts {

@@ -18,18 +18,18 @@ func Solve(p *problem.Problem) Solution {
 	if some := parts.Of(p); some != nil {
 		return solveParts(p, some)
 	}
-	return solveOne(p, 0)
+	return solveOne(p, 0, 0)
 }
 
-// solveOne solves a problem as a whole, of which there are so many others.
-func solveOne(p *problem.Problem, others int) Solution {
+// solveOne solves a problem as a whole, of which there are so many others; pods is how many all of them have, where there are others.
+func solveOne(p *problem.Problem, others, pods int) Solution {
 	if p.Worth && !p.BoundOnly {
 		again := *p
 		again.BoundOnly = true
 		p = &again
 	}
 	c := compact.Compile(p)
-	s := &solver{c: c, others: int64(others)}
+	s := &solver{c: c, others: int64(others), pods: pods}
 	s.work.Compile = c.Work
 	s.run()
 	return s.solution()
@@ -39,8 +39,9 @@ func solveOne(p *problem.Problem, others int) Solution {
 type solver struct {
 	c    *compact.Problem
 	slab compact.Slab
-	// others is how many problems there are that share work with this one.
+	// others is how many problems there are that share work with this one, pods how many pods all of them have; both 0 where there are none.
 	others int64
+	pods   int
 	// base is what free bins hold, best the best plan so far.
 	base, best *compact.Plan
 	greedy     *greedy
