@@ -109,7 +109,7 @@ func (s *Search) addRounded() {
 			step := steps[x*len(steps)/min(mostSteps, len(steps))]
 			need, v := 0.0, make(sum, len(c.Bins))
 			for i, n := range c.Count {
-				need += float64(n) * float64(c.Request[i*k+r]/step)
+				need += float64(float64(n) * float64(c.Request[i*k+r]/step))
 			}
 			for b := range c.Bins {
 				v[b] = float64(max(0, c.Bins[b].Free[r]) / step)
@@ -158,7 +158,7 @@ func (s *Search) addGroups() {
 		for i, t := range takers {
 			if within(t, g) {
 				for r := range k {
-					need[r] += float64(c.Count[i]) * float64(c.Request[i*k+r])
+					need[r] += float64(float64(c.Count[i]) * float64(c.Request[i*k+r]))
 				}
 			}
 		}
