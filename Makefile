@@ -97,7 +97,7 @@ test: ## All that CI runs: check, race tests, each module alone, the real schedu
 	$(call steps,tools modules controlplane observers proto generated format vet lint arch race standalone differential mutations demo e2e)
 
 .PHONY: fmt
-fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return) and the protos
+fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return, wrapped comments) and the protos
 	go run ./test/arch/layout $(MODULES)
 	golangci-lint fmt $(MODULES) ./test/differential ./test/versus
 	buf format -w
@@ -135,6 +135,7 @@ generated: $(BIN)/.tools ## Check that the committed generated code is what `mak
 
 .PHONY: format
 format: $(BIN)/.golangci ## Check that the Go code is formatted
+	go run ./test/arch/layout -check $(MODULES) || { echo "not formatted: run make fmt"; exit 1; }
 	golangci-lint fmt --diff $(MODULES) ./test/differential ./test/versus || { echo "not formatted: run make fmt"; exit 1; }
 
 .PHONY: vet

@@ -92,7 +92,6 @@ func rules() []rule {
 		{"services apart", "the contract between services is proto; only services/kerf puts them together", servicesApart},
 		{"no test in the product", "what ships must not carry the simulator", noTestInProduct},
 		{"convert alone", "conversion happens once, in a package named convert, so that a field cannot be read in two ways", convertAlone},
-		{"layout", "one dialect for all services: a return follows what it returns", blankBeforeReturn},
 		{"words", "a Kubernetes engineer who opens any file must know each word; the few of our own are in docs/contributing.md", oddWords},
 		{"package doc", "a newcomer learns from it what the package decides, what it must never know and where to start", packageDoc},
 	}

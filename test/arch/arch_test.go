@@ -147,12 +147,6 @@ func TestTheRulesBite(t *testing.T) {
 			"convert alone", "services/core/convert/a.go",
 			doc + "import (\"github.com/kerf-dev/kerf/services/core/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1\")", "",
 		},
-		"a blank line before a return": {
-			"layout", "services/planner/fit/a.go", doc + "func f() int {\n\tx := 1\n\n\treturn x\n}", "a.go:6",
-		},
-		"a comment before a return": {
-			"layout", "services/planner/fit/a.go", doc + "func f() int {\n\tx := 1\n\n\t// why\n\treturn x\n}", "",
-		},
 		"a word that nobody knows":                 {"words", "services/planner/fit/a.go", doc + "type freeDesk struct{}", "desk"},
 		"a word in a word is no word":              {"words", "services/planner/fit/a.go", doc + "var staffing, desktop int", ""},
 		"a package without a doc comment is found": {"package doc", "test/x/a.go", "package x", "test/x"},

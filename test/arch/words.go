@@ -83,39 +83,3 @@ func split(name string) []string {
 	}
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
-
-// blankBeforeReturn finds returns that an empty line parts from the statement before them.
-func blankBeforeReturn(p pkg) []string {
-	var found []string
-	for _, f := range p.files {
-		comments := map[int]bool{}
-		for _, group := range f.ast.Comments {
-			comments[f.endLine(group)] = true
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			for i, s := range statements(n) {
-				if i == 0 {
-					continue
-				}
-				before := statements(n)[i-1]
-				if _, ok := s.(*ast.ReturnStmt); ok && f.line(s) > f.endLine(before)+1 && !comments[f.line(s)-1] {
-					found = append(found, fmt.Sprintf("%s:%d a blank line before return", f.path, f.line(s)))
-				}
-			}
-			return true
-		})
-	}
-	return found
-}
-
-func statements(n ast.Node) []ast.Stmt {
-	switch n := n.(type) {
-	case *ast.BlockStmt:
-		return n.List
-	case *ast.CaseClause:
-		return n.Body
-	case *ast.CommClause:
-		return n.Body
-	}
-	return nil
-}
