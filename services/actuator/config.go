@@ -35,8 +35,8 @@ type Config struct {
 	Etcd EtcdConfig `json:"etcd"`
 	// AWS is how AWS is reached.
 	AWS AWSConfig `json:"aws"`
-	// Catalog is a file with instance types, whose list prices are used where AWS gives none; empty is the catalogue that comes
-	// with the program.
+	// Catalog is a file with instance types, whose list prices are used where AWS gives none; empty is the catalogue
+	// that comes with the program.
 	Catalog string `json:"catalog"`
 	// Nodes are what nodes keep for themselves.
 	Nodes NodesConfig `json:"nodes"`
@@ -46,14 +46,14 @@ type Config struct {
 	Concurrency ConcurrencyConfig `json:"concurrency"`
 	// Disruption is how nodes are replaced and given up.
 	Disruption DisruptionConfig `json:"disruption"`
-	// Nominations says whether the scheduler is told where plans have pods: "auto" where Kubernetes is new enough and the actuator
-	// may patch pods/status, "on" without asking, or "off"; empty is "auto".
+	// Nominations says whether the scheduler is told where plans have pods: "auto" where Kubernetes is new enough and
+	// the actuator may patch pods/status, "on" without asking, or "off"; empty is "auto".
 	Nominations string `json:"nominations"`
-	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down: "auto" where
-	// the actuator may patch pods/status, or "off"; empty is "auto".
+	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down:
+	// "auto" where the actuator may patch pods/status, or "off"; empty is "auto".
 	PodDeletionCosts string `json:"pod_deletion_costs"`
-	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
-	// only nodes that are unhealthy by both are taken.
+	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's
+	// policy: only nodes that are unhealthy by both are taken.
 	Repair *policy.Repair `json:"repair"`
 
 	// REST, if set, is used instead of Kubeconfig.
@@ -80,14 +80,15 @@ type EtcdConfig struct {
 	Prefix string `json:"prefix"`
 	// RequestTimeout bounds each request; zero is 5s.
 	RequestTimeout boot.Duration `json:"request_timeout"`
-	// LeaseTTL is how long a silent leader is waited for, as one whose machine is gone; zero is 4s, the least is 1s. Where the leader's
-	// process dies, one that stands by takes over at once.
+	// LeaseTTL is how long a silent leader is waited for, as one whose machine is gone; zero is 4s, the least is 1s.
+	// Where the leader's process dies, one that stands by takes over at once.
 	LeaseTTL boot.Duration `json:"lease_ttl"`
 }
 
 // EmbeddedConfig is an etcd inside this process.
 type EmbeddedConfig struct {
-	// Dir is the folder of its data; it is made if it is not there. Required, and only for programs that have an etcd in them.
+	// Dir is the folder of its data; it is made if it is not there. Required, and only for programs that have an etcd
+	// in them.
 	Dir string `json:"dir"`
 	// Listen is the address for its clients, "host:port" on loopback; empty is a free port.
 	Listen string `json:"listen"`
@@ -101,18 +102,18 @@ type AWSConfig struct {
 	Region string `json:"region"`
 	// Endpoint is an address in place of every endpoint of AWS; empty is AWS itself.
 	Endpoint string `json:"endpoint"`
-	// PriceList says whether list prices are asked of AWS: "auto" where the region's partition has a price list, or "off" where
-	// nothing leads to it, as in a network without the internet: then those that come with the program stand in, as estimates.
-	// Empty is "auto".
+	// PriceList says whether list prices are asked of AWS: "auto" where the region's partition has a price list, or
+	// "off" where nothing leads to it, as in a network without the internet: then those that come with the program
+	// stand in, as estimates. Empty is "auto".
 	PriceList string `json:"price_list"`
 	// Queue is the name of the SQS queue that notices come by; empty is none.
 	Queue string `json:"queue"`
-	// DryRuns says whether EC2 is asked, by dry runs, whether the launches of a node class are allowed before there are any: "auto"
-	// or "off". Empty is "auto".
+	// DryRuns says whether EC2 is asked, by dry runs, whether the launches of a node class are allowed before there are
+	// any: "auto" or "off". Empty is "auto".
 	DryRuns string `json:"dry_runs"`
-	// ZonalShift says whether AWS is asked from which zones the cluster is shifted away, by a zonal shift or an autoshift: "on" or
-	// "off". Where it is, nothing is launched, and nodes are left alone. The cluster must be enabled for zonal shifts, and the
-	// actuator allowed arc-zonal-shift:GetManagedResource. Empty is "off".
+	// ZonalShift says whether AWS is asked from which zones the cluster is shifted away, by a zonal shift or an
+	// autoshift: "on" or "off". Where it is, nothing is launched, and nodes are left alone. The cluster must be enabled
+	// for zonal shifts, and the actuator allowed arc-zonal-shift:GetManagedResource. Empty is "off".
 	ZonalShift string `json:"zonal_shift"`
 	// API is what nodes need to join; what is left empty is asked of EKS.
 	API APIConfig `json:"api"`
@@ -131,7 +132,8 @@ type APIConfig struct {
 	CABase64 string `json:"ca"`
 	// ServiceCIDR is the range of Services' addresses, such as 172.20.0.0/16; empty is what EKS says.
 	ServiceCIDR string `json:"service_cidr"`
-	// KubernetesVersion is the version, major.minor, which picks machine images; empty is what EKS says, asked again every five minutes.
+	// KubernetesVersion is the version, major.minor, which picks machine images; empty is what EKS says, asked again
+	// every five minutes.
 	KubernetesVersion string `json:"kubernetes_version"`
 }
 
@@ -174,9 +176,9 @@ type DisruptionConfig struct {
 	// InitializationTimeout is how long a node that has joined the cluster may take to become Initialized, before it is
 	// given up: zero is 30m, the least is 1m.
 	InitializationTimeout boot.Duration `json:"initialization_timeout"`
-	// RebalanceRecommendations says what becomes of a node whose spot instance EC2 thinks to take back: "tell" writes an event,
-	// and "drain" drains it as well, once its pods have another node to go to. EC2 recommends so far more often than it takes
-	// instances back. Empty is "tell".
+	// RebalanceRecommendations says what becomes of a node whose spot instance EC2 thinks to take back: "tell" writes
+	// an event, and "drain" drains it as well, once its pods have another node to go to. EC2 recommends so far more
+	// often than it takes instances back. Empty is "tell".
 	RebalanceRecommendations string `json:"rebalance_recommendations"`
 }
 
@@ -188,8 +190,8 @@ type ConcurrencyConfig struct {
 	Evictions int `json:"evictions"`
 }
 
-// The values of Config.Nominations, Config.PodDeletionCosts, AWSConfig.PriceList, AWSConfig.DryRuns and AWSConfig.ZonalShift: the
-// first has all, the last no "auto", and the others no "on".
+// The values of Config.Nominations, Config.PodDeletionCosts, AWSConfig.PriceList, AWSConfig.DryRuns and
+// AWSConfig.ZonalShift: the first has all, the last no "auto", and the others no "on".
 const (
 	settingAuto = "auto"
 	settingOn   = "on"

@@ -98,8 +98,8 @@ func converse(ctx context.Context, conn *grpc.ClientConn, parts []*clusterpb.Sna
 	}
 }
 
-// TestAPlannerThatIsAskedTooMuchLives opens many sessions with large snapshots: as many as fit are answered, the others are told
-// what to do, and what the first ones held is free again when they end.
+// TestAPlannerThatIsAskedTooMuchLives opens many sessions with large snapshots: as many as fit are answered, the others
+// are told what to do, and what the first ones held is free again when they end.
 func TestAPlannerThatIsAskedTooMuchLives(t *testing.T) {
 	const total, sessions, fit = 48 << 20, 12, 4
 	var cfg planner.Config

@@ -25,17 +25,17 @@ const DefaultListen = "127.0.0.1:7400"
 type Config struct {
 	boot.ServiceConfig
 	Sessions Sessions `json:"sessions"`
-	// FailedInputs is a folder, which must be there, in which up to ten inputs are kept that the planner failed on: `kerf plan -f`
-	// reads them, and they belong to a report of the defect. They hold no secrets, but names and labels of workloads; empty
-	// keeps none.
+	// FailedInputs is a folder, which must be there, in which up to ten inputs are kept that the planner failed on:
+	// `kerf plan -f` reads them, and they belong to a report of the defect. They hold no secrets, but names and labels
+	// of workloads; empty keeps none.
 	FailedInputs string `json:"failed_inputs"`
 }
 
 // Sessions bounds what clients may ask of the planner, each and all together. What is beyond is refused with
 // RESOURCE_EXHAUSTED, in words that name the field; the planner goes on.
 type Sessions struct {
-	// MaxSnapshotBytes is how large the snapshot of one session may grow, in bytes: its objects as sent, and 512 for each; 0 is
-	// 512 MiB.
+	// MaxSnapshotBytes is how large the snapshot of one session may grow, in bytes: its objects as sent, and 512 for
+	// each; 0 is 512 MiB.
 	MaxSnapshotBytes int `json:"max_snapshot_bytes"`
 	// MaxTotalBytes is how large the snapshots of all sessions and requests may grow together, in the same bytes; 0 is a
 	// quarter of GOMEMLIMIT where that is set, or else 1 GiB.
@@ -61,8 +61,8 @@ func notNegative(field string, n int) error {
 	return nil
 }
 
-// memoryShare is the part of the memory limit that snapshots may have: in memory they take about what they count, plans that are
-// being made as much again, and garbage half of that before it is collected.
+// memoryShare is the part of the memory limit that snapshots may have: in memory they take about what they count, plans
+// that are being made as much again, and garbage half of that before it is collected.
 const memoryShare = 4
 
 func (s Sessions) limits() server.Limits {

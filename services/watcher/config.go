@@ -70,8 +70,8 @@ type ActuatorConfig struct {
 
 // BatchConfig is when new unschedulable pods are planned.
 type BatchConfig struct {
-	// Idle is how long no further pod must come before those that are there are planned; zero is DefaultBatchIdle. Where pods keep
-	// coming, a batch waits for four times the usual gap between them.
+	// Idle is how long no further pod must come before those that are there are planned; zero is DefaultBatchIdle.
+	// Where pods keep coming, a batch waits for four times the usual gap between them.
 	Idle boot.Duration `json:"idle"`
 	// Max is when pods are planned anyway, from the first one on; zero is DefaultBatchMax.
 	Max boot.Duration `json:"max"`
@@ -79,14 +79,15 @@ type BatchConfig struct {
 
 // DisruptionConfig is when everything is planned anew, disruption included.
 type DisruptionConfig struct {
-	// Idle is how long nothing in the cluster must change before everything is planned anew; zero is DefaultDisruptionIdle. It is also the delay after
-	// the time at which the newest plan asks to be reconsidered, such as a node's expiry.
+	// Idle is how long nothing in the cluster must change before everything is planned anew; zero is
+	// DefaultDisruptionIdle. It is also the delay after the time at which the newest plan asks to be reconsidered, such
+	// as a node's expiry.
 	Idle boot.Duration `json:"idle"`
-	// Interval is when everything is planned anew anyway after a change, while pods wait for a place, and after a plan whose search ended
-	// early; zero is DefaultDisruptionInterval.
+	// Interval is when everything is planned anew anyway after a change, while pods wait for a place, and after a plan
+	// whose search ended early; zero is DefaultDisruptionInterval.
 	Interval boot.Duration `json:"interval"`
-	// Quiet is when everything is planned anew although nothing has changed since the last time; zero is DefaultDisruptionQuiet, or
-	// Interval where that is longer.
+	// Quiet is when everything is planned anew although nothing has changed since the last time; zero is
+	// DefaultDisruptionQuiet, or Interval where that is longer.
 	Quiet boot.Duration `json:"quiet"`
 }
 

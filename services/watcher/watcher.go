@@ -132,7 +132,8 @@ func (w *wiring) source() (*kube.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A service is near its API server: what is compressed is paid for on both ends, and each watch holds buffers for it.
+		// A service is near its API server: what is compressed is paid for on both ends, and each watch holds buffers
+		// for it.
 		rest.DisableCompression = true
 		rest.Wrap(w.recorder.Transport)
 		rest.Wrap(kubeclient.Reached(w.svc.Log))

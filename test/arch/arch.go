@@ -22,7 +22,7 @@ const prefix = "github.com/kerf-dev/kerf/"
 func pure() []string {
 	return []string{
 		"services/core/labels", "services/core/model", "services/core/near", "services/core/require", "services/core/rules", "services/core/schedule",
-		"services/planner/bits", "services/planner/view", "services/planner/ending", "services/planner/fit",
+		"services/planner/bits", "services/planner/heaps", "services/planner/view", "services/planner/ending", "services/planner/fit",
 		"services/planner/topology", "services/planner/topology/podrules",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",
 		"services/planner/optimise/exact", "services/planner/optimise/fleet", "services/planner/optimise/lp", "services/planner/optimise/memory", "services/planner/optimise/parts",
@@ -69,8 +69,8 @@ func domains() []string {
 	return []string{"services/core/model"}
 }
 
-// carriers hand whole values to convert, or take constants of model, and read no field of theirs, so they name both types and
-// still convert nothing.
+// carriers hand whole values to convert, or take constants of model, and read no field of theirs, so they name both
+// types and still convert nothing.
 func carriers() []string {
 	return []string{
 		"services/actuator/internal/etcd", "services/actuator/internal/server", "services/planner/internal/server",

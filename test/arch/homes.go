@@ -14,9 +14,9 @@ import (
 type home struct {
 	what string
 	home string
-	// imports, literals, phrases and names give the rule away: an import path, a string that code spells out or that is part
-	// of one, the name of a function, type, constant or variable that code declares. What the home itself does not have
-	// guards nothing.
+	// imports, literals, phrases and names give the rule away: an import path, a string that code spells out or that is
+	// part of one, the name of a function, type, constant or variable that code declares. What the home itself does not
+	// have guards nothing.
 	imports           string
 	literals, phrases []string
 	names             []*regexp.Regexp

@@ -22,8 +22,8 @@ import (
 // startTime is of prices from now on.
 var startTime = regexp.MustCompile("StartTime=[^&]*")
 
-// tape is a server that asks another one for what it was never asked, and answers the same to the same from then on: what a client
-// costs is hardly mixed with what answering does.
+// tape is a server that asks another one for what it was never asked, and answers the same to the same from then on:
+// what a client costs is hardly mixed with what answering does.
 type tape struct {
 	ask *httputil.ReverseProxy
 
@@ -83,8 +83,8 @@ func openMarket(b *testing.B) cloud.Market {
 	return market
 }
 
-// BenchmarkMarket is what it costs the actuator to ask what EC2 sells, as it does when it starts. Of the CPU time a few milliseconds are the
-// server's.
+// BenchmarkMarket is what it costs the actuator to ask what EC2 sells, as it does when it starts. Of the CPU time a few
+// milliseconds are the server's.
 func BenchmarkMarket(b *testing.B) {
 	market := openMarket(b)
 	ask := map[string]func() error{

@@ -168,8 +168,8 @@ func TestImagesOfTheAliasesCanBeDescribed(t *testing.T) {
 	}
 }
 
-// TestANewReleaseIsWhatIsRecommendedFromNowOn covers what makes nodes of class alias al2023@latest drift: parameters lead to
-// new images, while instances keep what they have booted and the images that were pinned stay.
+// TestANewReleaseIsWhatIsRecommendedFromNowOn covers what makes nodes of class alias al2023@latest drift: parameters
+// lead to new images, while instances keep what they have booted and the images that were pinned stay.
 func TestANewReleaseIsWhatIsRecommendedFromNowOn(t *testing.T) {
 	const newest = "amazon-eks-node-al2023-x86_64-standard-1.37-v20260501"
 	w := newWorld(t)

@@ -57,8 +57,8 @@ func (s *Sim) join(i *instance) {
 	i.joined, i.joinError = true, ""
 }
 
-// HoldKubelets keeps the kubelets of machines that boot from starting, as where they can't reach the API server or their image's
-// registry, for as long as it is set.
+// HoldKubelets keeps the kubelets of machines that boot from starting, as where they can't reach the API server or
+// their image's registry, for as long as it is set.
 func (s *Sim) HoldKubelets(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -280,8 +280,8 @@ func takesEFA(t *catalog.Type, card int64) bool {
 	return t.EFAInterfaces > 0 && card >= t.EFAFirstCard && card < max(t.NetworkCards, 1)
 }
 
-// describeChips shows accelerators as EC2 does: Inferentia in its older and its newer form, Trainium in the newer alone, and
-// those of other makers in the older alone.
+// describeChips shows accelerators as EC2 does: Inferentia in its older and its newer form, Trainium in the newer
+// alone, and those of other makers in the older alone.
 func describeChips(t *catalog.Type) (*acceleInfo, *neuronInfo) {
 	inference, neuron := &acceleInfo{}, describeNeuron(t)
 	for _, a := range t.Accelerators {

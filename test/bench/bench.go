@@ -1,10 +1,10 @@
 // Package bench measures the planner: what a plan for a workload costs, how far that is from what can be proven, and how
 // much CPU time and memory it took to find.
 //
-// Package workload has what is measured; a Result has the fields that any planner under test prints (result.go). Run measures
-// one workload in this process; Rows is the list of workloads with what is to be reached, each of which a Runner measures in
-// a process of its own. Every plan is checked by the planner's second opinion, package verify; one that breaks a rule is an
-// error, however cheap.
+// Package workload has what is measured; a Result has the fields that any planner under test prints (result.go). Run
+// measures one workload in this process; Rows is the list of workloads with what is to be reached, each of which a
+// Runner measures in a process of its own. Every plan is checked by the planner's second opinion, package verify; one
+// that breaks a rule is an error, however cheap.
 //
 // The package decides nothing and prints nothing: cmd/bench asks it, package show prints what it found. Start
 // reading at Run, then suite.go.
@@ -48,7 +48,8 @@ const nodeOverhead = 1000
 // standard is the policy of a cluster that has none of its own.
 func standard() model.Policy { return model.Policy{PerNodeOverhead: nodeOverhead} }
 
-// Run measures the plan for a workload's pending pods on a catalogue, which goes so far; see Job.Work. A plan that breaks a rule is an error.
+// Run measures the plan for a workload's pending pods on a catalogue, which goes so far; see Job.Work. A plan that
+// breaks a rule is an error.
 func Run(c *workload.Catalog, w *workload.Workload, work int64) (Result, error) {
 	x, err := workload.New(c, w)
 	if err != nil {

@@ -118,7 +118,8 @@ func file(t *testing.T, name string) []byte {
 }
 
 func TestPriceAloneNeverCostsMoreThanTheDefaultPolicy(t *testing.T) {
-	// Where these are packed for price alone at once, they cost up to 1 % more than what is packed as if a node cost a tenth of a cent.
+	// Where these are packed for price alone at once, they cost up to 1 % more than what is packed as if a node cost a
+	// tenth of a cent.
 	workloads := []string{"W2-od", "G3-1000"} // of many pods, and of many items
 	for _, seed := range []int{105006, 105013, 105018, 105026, 105029, 120002, 120005, 120013, 121002, 121018} {
 		workloads = append(workloads, workload.Drawn(seed))

@@ -14,8 +14,8 @@ import (
 // scaledAfter is how long pods have run when their workloads are scaled down.
 const scaledAfter = 45 * time.Second
 
-// scaledDown is a cluster whose nodes were bought for the workload's pending pods a moment ago, of which as many as it keeps still
-// run. It has the policy of a cluster that has none of its own.
+// scaledDown is a cluster whose nodes were bought for the workload's pending pods a moment ago, of which as many as it
+// keeps still run. It has the policy of a cluster that has none of its own.
 func scaledDown(x *workload.World) (*stage, error) {
 	in := x.Input
 	in.Policy, in.Kinds = standard(), []model.DecisionKind{model.KindProvision}
@@ -53,9 +53,9 @@ func scaledDown(x *workload.World) (*stage, error) {
 	return s, nil
 }
 
-// kept are the pods that still run, sorted by id: a controller first ends those that share their node with most of its pods, as
-// Kubernetes' ReplicaSet controller does (kubernetes/kubernetes pkg/controller/controller_utils.go, ActivePodsWithRanks); of equal
-// ones any.
+// kept are the pods that still run, sorted by id: a controller first ends those that share their node with most of its
+// pods, as Kubernetes' ReplicaSet controller does (kubernetes/kubernetes pkg/controller/controller_utils.go,
+// ActivePodsWithRanks); of equal ones any.
 func kept(x *workload.World, on map[model.PodID]model.NodeName) []model.Pod {
 	of := make([][]model.Pod, len(x.Workload.Shapes))
 	for _, p := range x.Input.Snapshot.Pods {

@@ -33,8 +33,8 @@ type stage struct {
 	every time.Duration
 }
 
-// afterPlan is when a plan is carried out, betweenPlans when the next one is made; betweenDrains where pods take their time to go and
-// to come back.
+// afterPlan is when a plan is carried out, betweenPlans when the next one is made; betweenDrains where pods take their
+// time to go and to come back.
 const (
 	afterPlan     = time.Second
 	betweenPlans  = 2 * time.Second

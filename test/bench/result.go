@@ -18,8 +18,9 @@ type Result struct {
 	Threads       int    `json:"threads"`
 	PendingPods   int    `json:"pendingPods"`
 	ExistingNodes int    `json:"existingNodes"`
-	// Setup is a session that reads the snapshot and indexes it and the market; Solve is its decision. With nodes, Setup is
-	// such a session without the pending pods, and a first decision of it; Solve is a delta that brings them, and a decision.
+	// Setup is a session that reads the snapshot and indexes it and the market; Solve is its decision. With nodes,
+	// Setup is such a session without the pending pods, and a first decision of it; Solve is a delta that brings them,
+	// and a decision.
 	Setup Phase `json:"setup"`
 	Solve Phase `json:"solve"`
 	// Cold is one decision from nothing, after the other two in the same process; nil in mode disrupt.

@@ -59,7 +59,8 @@ func knowns() []known {
 }
 
 // expect finds the target and the baseline of what was measured: a target for the workloads that are published, for
-// those that are built in under the same names, and for the points of series, a baseline only for the very files that it is of.
+// those that are built in under the same names, and for the points of series, a baseline only for the very files that
+// it is of.
 func expect(r *Result) (Target, *Baseline) {
 	for _, k := range knowns() {
 		if k.name != r.Workload {

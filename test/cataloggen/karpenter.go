@@ -14,7 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 )
 
-// Where the module keeps its tables, and the names of the variables that hold them. Each price table holds regions of its own.
+// Where the module keeps its tables, and the names of the variables that hold them. Each price table holds regions of
+// its own.
 const (
 	pricesFile    = "pkg/providers/pricing/zz_generated.pricing_aws.go"
 	pricesVar     = "InitialOnDemandPricesAWS"

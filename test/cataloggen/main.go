@@ -1,7 +1,8 @@
-// Command cataloggen makes the catalogues of all regions that are bundled with Kerf, by joining what three published packages
-// say of each instance type: sizes, devices and zones from the wheel of the Python package moto; list prices of some regions,
-// bandwidth and pod interface limits from the source of the Go module github.com/aws/karpenter-provider-aws; list prices of
-// all regions, what spot saves and how often it is taken back from the Go module github.com/cristim/ec2-instances-info.
+// Command cataloggen makes the catalogues of all regions that are bundled with Kerf, by joining what three published
+// packages say of each instance type: sizes, devices and zones from the wheel of the Python package moto; list prices
+// of some regions, bandwidth and pod interface limits from the source of the Go module
+// github.com/aws/karpenter-provider-aws; list prices of all regions, what spot saves and how often it is taken back
+// from the Go module github.com/cristim/ec2-instances-info.
 //
 // It reads them as data (a zip archive of JSON; Go syntax trees; JSON) and runs nothing of theirs. Those that no flag names
 // are downloaded with pip and go, in the versions that fetch.go names. The same inputs give the same bytes.

@@ -168,8 +168,8 @@ func readZones(z *zip.ReadCloser) (map[string][]catalog.Zone, error) {
 	return zones, nil
 }
 
-// zonesOf are the zones of a region: those of the table, and those that sell something; three where neither is known. What the
-// table does not have gets an id that is left of those that such a region has.
+// zonesOf are the zones of a region: those of the table, and those that sell something; three where neither is known.
+// What the table does not have gets an id that is left of those that such a region has.
 func (m *moto) zonesOf(region string) []catalog.Zone {
 	out := slices.Clone(m.zones[region])
 	names := map[string]bool{}

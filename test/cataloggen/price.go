@@ -44,8 +44,9 @@ func (s *sources) prices(region string) *prices {
 
 const million = 1_000_000
 
-// of is a type's price here, 0 where nothing is known of it. It is an estimate where the base price has changed since the price
-// here was seen, which then is taken to have changed with it; and where none was seen, by what the family usually costs here.
+// of is a type's price here, 0 where nothing is known of it. It is an estimate where the base price has changed since
+// the price here was seen, which then is taken to have changed with it; and where none was seen, by what the family
+// usually costs here.
 func (p *prices) of(name string) (micro int64, estimated bool) {
 	if p.listed != nil {
 		return p.listed[name], false

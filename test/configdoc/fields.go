@@ -196,8 +196,8 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// plain words a comment for those who have not read Go: it does not begin with the field, fields have their names in JSON, and
-// constants are values.
+// plain words a comment for those who have not read Go: it does not begin with the field, fields have their names in
+// JSON, and constants are values.
 func (w *walker) plain(c comment, text string) string {
 	if c.name != "" {
 		for _, verb := range []string{" is ", " are ", " "} {
@@ -228,8 +228,8 @@ func (w *walker) plain(c comment, text string) string {
 	return text
 }
 
-// mention puts a field's name in JSON where a comment names it. A word that has one capital is a name amid a sentence only, and one
-// that has nothing else is none.
+// mention puts a field's name in JSON where a comment names it. A word that has one capital is a name amid a sentence
+// only, and one that has nothing else is none.
 func mention(text, name, with string) string {
 	if strings.ToUpper(name) == name {
 		return text

@@ -1,5 +1,6 @@
-// Command configdoc makes docs/configuration.md of the Go types that the services read their config files into: each field's
-// comment says what it is, its unit, and what it means when it is left out. A comment that does not is an error.
+// Command configdoc makes docs/configuration.md of the Go types that the services read their config files into: each
+// field's comment says what it is, its unit, and what it means when it is left out. A comment that does not is an
+// error.
 //
 // It reads source code and must never run any. Start reading at page; then walker.walk, which goes through the fields.
 package main

@@ -46,7 +46,8 @@ func TestExamplesDifferWhereTheReferenceSaysSo(t *testing.T) {
 	}
 }
 
-// TestTodaysExamplesAreTheDefaults compares each value of today's examples with what the reference says of a field that is left out.
+// TestTodaysExamplesAreTheDefaults compares each value of today's examples with what the reference says of a field that
+// is left out.
 func TestTodaysExamplesAreTheDefaults(t *testing.T) {
 	own := regexp.MustCompile(`^(listen|cluster|planner\.target|actuator\.addresses|etcd\.endpoints|aws\..*|.*repair\.conditions)$`)
 	for _, s := range sections()[1:4] {

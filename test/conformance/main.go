@@ -1,9 +1,10 @@
 // Program conformance holds Kerf's side of AWS, and the AWS that tests have, against what others say of AWS.
 //
-// It runs the suite of the cloud port on awssim and on moto's server, checks what the adapter sends and awssim answers against
-// the service models of botocore, the table of error codes against those too, and the bundled catalogue against the adapter's own
-// reading of what moto has of EC2's DescribeInstanceTypes. What differs on purpose is named with its reason in known.go; what is
-// named there and differs no longer is a failure too. It needs python3 and the network, once.
+// It runs the suite of the cloud port on awssim and on moto's server, checks what the adapter sends and awssim answers
+// against the service models of botocore, the table of error codes against those too, and the bundled catalogue against
+// the adapter's own reading of what moto has of EC2's DescribeInstanceTypes. What differs on purpose is named with its
+// reason in known.go; what is named there and differs no longer is a failure too. It needs python3 and the network,
+// once.
 //
 // Start reading at run.
 package main

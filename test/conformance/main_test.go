@@ -34,8 +34,8 @@ func TestASuitePassesButForWhatIsKnownToFail(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedIsChecked has a request that no model is for, then a difference that is not named; those that are named are
-// missing each time.
+// TestWhatIsRecordedIsChecked has a request that no model is for, then a difference that is not named; those that are
+// named are missing each time.
 func TestWhatIsRecordedIsChecked(t *testing.T) {
 	service := &botocore.Service{Name: "sqs", Operations: map[string]botocore.Operation{}}
 	service.Metadata.TargetPrefix = "AmazonSQS"

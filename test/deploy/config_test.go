@@ -22,8 +22,8 @@ var programs = map[string]string{
 	"kerf-awssim": "./test/awssim/cmd/awssim",
 }
 
-// TestEachServiceTakesItsConfig gives each program the config and the arguments that an overlay gives its container, and has
-// it check them as strictly as it does when it starts.
+// TestEachServiceTakesItsConfig gives each program the config and the arguments that an overlay gives its container,
+// and has it check them as strictly as it does when it starts.
 func TestEachServiceTakesItsConfig(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -49,8 +49,9 @@ func TestEachServiceTakesItsConfig(t *testing.T) {
 
 var building sync.Mutex
 
-// build makes the programs where e2e makes them, so that what is up to date is not built again, and returns their folder.
-// $KERF_PROGRAMS is a folder that has them already, such as bin/images/programs/amd64, where make images leaves those of images.
+// build makes the programs where e2e makes them, so that what is up to date is not built again, and returns their
+// folder. $KERF_PROGRAMS is a folder that has them already, such as bin/images/programs/amd64, where make images leaves
+// those of images.
 func build(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("KERF_PROGRAMS"); dir != "" {

@@ -99,8 +99,8 @@ func addNode(t *testing.T, client kubernetes.Interface, i int) {
 	}
 }
 
-// TestEachOverlayIsScheduled applies each overlay, first as a dry run, as a user does before the first change. All of its pods
-// pass admission, the namespace's pod security included, and find a node.
+// TestEachOverlayIsScheduled applies each overlay, first as a dry run, as a user does before the first change. All of
+// its pods pass admission, the namespace's pod security included, and find a node.
 func TestEachOverlayIsScheduled(t *testing.T) {
 	c, client := cluster(t)
 	for _, name := range overlays(t) {

@@ -15,12 +15,12 @@ import (
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
-// elsewhere are the commands of docs/install.md that no test runs: they need a network, a cluster of kind's, or an account, or
-// go on until they are interrupted. The harness's cluster has kwok, and the programs are built before.
+// elsewhere are the commands of docs/install.md that no test runs: they need a network, a cluster of kind's, or an
+// account, or go on until they are interrupted. The harness's cluster has kwok, and the programs are built before.
 var elsewhere = regexp.MustCompile(`https://|^(make|kind|aws|helm|for) |port-forward| -[fw]$`)
 
-// TestInstallMd follows the page as its reader does, in a folder with deploy/ and bin/, and prints how long each step takes:
-// from nothing to pods on nodes, an operator's question, and away again.
+// TestInstallMd follows the page as its reader does, in a folder with deploy/ and bin/, and prints how long each step
+// takes: from nothing to pods on nodes, an operator's question, and away again.
 func TestInstallMd(t *testing.T) {
 	c, client := cluster(t)
 	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: build(t)}

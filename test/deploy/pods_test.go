@@ -25,9 +25,9 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/proc"
 )
 
-// kubelet runs the pods of Kerf's namespace as processes of this machine: each container's program with its arguments and
-// environment, the ConfigMaps and Secrets that it mounts, and a token of its service account if it mounts one. Only addresses
-// and folders differ, as there is neither a network of pods nor a file system for each.
+// kubelet runs the pods of Kerf's namespace as processes of this machine: each container's program with its arguments
+// and environment, the ConfigMaps and Secrets that it mounts, and a token of its service account if it mounts one. Only
+// addresses and folders differ, as there is neither a network of pods nor a file system for each.
 type kubelet struct {
 	cluster *harness.Cluster
 	client  kubernetes.Interface
@@ -193,7 +193,8 @@ func (k *kubelet) environment(t *testing.T, p *pod) map[string]string {
 	return env
 }
 
-// mount makes a folder for each volume, and returns what puts folders and addresses of this machine in the place of a pod's.
+// mount makes a folder for each volume, and returns what puts folders and addresses of this machine in the place of a
+// pod's.
 func (k *kubelet) mount(t *testing.T, p *pod) *strings.Replacer {
 	t.Helper()
 	pairs := k.addresses(p)
@@ -295,7 +296,8 @@ func (k *kubelet) addresses(p *pod) []string {
 	return append(pairs, `"dns:///kerf-actuator:7500"`, strings.Join(actuators, ", "))
 }
 
-// token is a kubeconfig with which a process is the pod's service account, and nothing else; "" where the pod mounts no token.
+// token is a kubeconfig with which a process is the pod's service account, and nothing else; "" where the pod mounts no
+// token.
 func (k *kubelet) token(t *testing.T, p *pod) string {
 	t.Helper()
 	if !slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Projected != nil }) {

@@ -33,8 +33,8 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/proc"
 )
 
-// TestTheOverlayKindRuns plays the demo's whole story on it, and asks who may do what. Most of a story is waiting, so that tests that
-// leave the cluster alone run beside it.
+// TestTheOverlayKindRuns plays the demo's whole story on it, and asks who may do what. Most of a story is waiting, so
+// that tests that leave the cluster alone run beside it.
 func TestTheOverlayKindRuns(t *testing.T) {
 	t.Parallel()
 	i := install(t, "kind")
@@ -47,8 +47,9 @@ func TestTheOverlayKindRuns(t *testing.T) {
 	i.play(t, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 }
 
-// TestTheOverlayEKSRuns plays on it with what Pod Identity gives the actuator's pods, and kills the actuator that leads and the
-// watcher that drives in the middle of the story. The overlay ha is the same but for where the volumes of etcd come from.
+// TestTheOverlayEKSRuns plays on it with what Pod Identity gives the actuator's pods, and kills the actuator that leads
+// and the watcher that drives in the middle of the story. The overlay ha is the same but for where the volumes of etcd
+// come from.
 func TestTheOverlayEKSRuns(t *testing.T) {
 	i := install(t, "eks", "KERF_CLUSTER=kerf-demo", "KERF_QUEUE=kerf-demo", "AWS_REGION=us-east-1")
 	if diff := cmp.Diff(render(t, i.cluster, "ha").objects, withoutStorage(render(t, i.cluster, "eks")).objects); diff != "" {
@@ -206,7 +207,8 @@ func hurry() []string {
 	return []string{"-launch-latency=500ms", "-join-latency=200ms", "-terminate-latency=500ms"}
 }
 
-// settings are what differs from life: certificates are read again soon, streams that end are logged, and the story's own haste.
+// settings are what differs from life: certificates are read again soon, streams that end are logged, and the story's
+// own haste.
 func settings(p *pod) []string {
 	const reload = "reload_every=200ms"
 	repair := fmt.Sprintf(`repair={conditions: [{type: Ready, status: "False", after: %[1]s}, {type: Ready, status: Unknown, after: %[1]s}]}`, stack.RepairAfter)
@@ -267,7 +269,8 @@ func (i *installation) play(t *testing.T, numbers ...int) {
 	}
 }
 
-// aws starts a simulated AWS beside an overlay that has none, where the machine's environment has the services look for AWS.
+// aws starts a simulated AWS beside an overlay that has none, where the machine's environment has the services look for
+// AWS.
 func (i *installation) aws(t *testing.T, overlay string) {
 	t.Helper()
 	free, err := proc.Ports(1)
@@ -297,8 +300,8 @@ func (i *installation) aws(t *testing.T, overlay string) {
 	}
 }
 
-// identity does what EKS Pod Identity does: it gives the actuator's pods, and no others, a token and an agent that takes it for
-// credentials. It returns how often the agent was asked.
+// identity does what EKS Pod Identity does: it gives the actuator's pods, and no others, a token and an agent that
+// takes it for credentials. It returns how often the agent was asked.
 func (i *installation) identity(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	const token = "of the actuator's pod"

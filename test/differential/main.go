@@ -1,8 +1,8 @@
 // Command differential holds the planner's plans against the real kube-scheduler, on random clusters.
 //
 // Each seed is one cluster. The summary counts what went wrong; the first failing seeds are made smaller and shown as
-// scenario files. The exit code is 1 when any plan failed, but for the seeds of -fresh, which are others with each commit. See
-// package judge for what counts as a failure.
+// scenario files. The exit code is 1 when any plan failed, but for the seeds of -fresh, which are others with each
+// commit. See package judge for what counts as a failure.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	// What a seed leaves behind is much beside what is kept: a collector that waits until the heap is nine times that takes half of
-	// the time away. It stays below 200 MB.
+	// What a seed leaves behind is much beside what is kept: a collector that waits until the heap is nine times that
+	// takes half of the time away. It stays below 200 MB.
 	debug.SetGCPercent(800)
 	var cfg config
 	families := flag.String("families", "all", `constraints that clusters may have, such as "spread,nodes" or "all,-spread"`)

@@ -16,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
-// TestNeighboursAreTheSchedulers asks for random pods on random clusters where the pods around let them run: what the actuator
-// goes by before it binds a pod, and the scheduler's own plugins.
+// TestNeighboursAreTheSchedulers asks for random pods on random clusters where the pods around let them run: what the
+// actuator goes by before it binds a pod, and the scheduler's own plugins.
 func TestNeighboursAreTheSchedulers(t *testing.T) {
 	const clusters, pods = 400, 12
 	s := scheduler(t)

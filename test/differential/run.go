@@ -169,7 +169,8 @@ func explain(ctx context.Context, cfg config, all []failing, out io.Writer) erro
 	return nil
 }
 
-// tryAll tries the seeds, several at a time; each worker has a scheduler of its own, which ends with it: a hunt tries many times.
+// tryAll tries the seeds, several at a time; each worker has a scheduler of its own, which ends with it: a hunt tries
+// many times.
 func tryAll(ctx context.Context, cfg config, sum *totals) (fail error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

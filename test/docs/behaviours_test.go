@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestEachCaseIsShown reads the tables of behaviours: each case has one line, and the tests and scenarios that it names are there.
+// TestEachCaseIsShown reads the tables of behaviours: each case has one line, and the tests and scenarios that it names
+// are there.
 func TestEachCaseIsShown(t *testing.T) {
 	root := repository(t)
 	there := testsByFolder(t, root)

@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
-// TestAnAPIServerKeepsTheRulesOfNodeClasses asks a real one, by dry runs, about the largest class that there may be, so that
-// its rules come through the server's limits, and about classes of which it must say what is wrong.
+// TestAnAPIServerKeepsTheRulesOfNodeClasses asks a real one, by dry runs, about the largest class that there may be, so
+// that its rules come through the server's limits, and about classes of which it must say what is wrong.
 func TestAnAPIServerKeepsTheRulesOfNodeClasses(t *testing.T) {
 	c := controlPlane(t)
 	client, err := c.Dynamic(harness.Admin)

@@ -195,8 +195,8 @@ func TestOfImagesForTheSameInstancesTheNewestInUseIsTaken(t *testing.T) {
 	}
 }
 
-// TestWhatAParameterHoldsIsNotToldIfItIsNoImage has a class that names a parameter with something else in it. The error becomes a
-// condition of the class, which more people read than may read the parameter.
+// TestWhatAParameterHoldsIsNotToldIfItIsNoImage has a class that names a parameter with something else in it. The error
+// becomes a condition of the class, which more people read than may read the parameter.
 func TestWhatAParameterHoldsIsNotToldIfItIsNoImage(t *testing.T) {
 	w, _ := openClassWorld(t, func(c *awssim.Config) { c.Parameters = map[string]string{"/shop/password": "hunter2"} })
 	w.Spec.ImageTerms = []cloud.ImageTerm{{SSMParameter: "/shop/password"}}
@@ -305,8 +305,8 @@ func TestRightsAreAskedForBeforeAnythingIsLaunched(t *testing.T) {
 	}
 }
 
-// TestTypesOfAnotherArchitectureMayBeAllowed refuses the types of the first image, as a rule of the account does that allows some
-// families alone.
+// TestTypesOfAnotherArchitectureMayBeAllowed refuses the types of the first image, as a rule of the account does that
+// allows some families alone.
 func TestTypesOfAnotherArchitectureMayBeAllowed(t *testing.T) {
 	w, server := openClassWorld(t, func(*awssim.Config) {})
 	server.Fail(awssim.Fault{Action: "ec2:RunInstances", Code: "UnauthorizedOperation", Times: 3})

@@ -208,8 +208,8 @@ func TestAdaptersAreAttachedToEachNetworkCard(t *testing.T) {
 	}
 }
 
-// keepWire writes all that is sent and answered into a new file below $KERF_WIRE, a JSON value each; nil where that is not set.
-// `make conformance` reads them.
+// keepWire writes all that is sent and answered into a new file below $KERF_WIRE, a JSON value each; nil where that is
+// not set. `make conformance` reads them.
 func keepWire(t *testing.T) func(awssim.Exchange) {
 	t.Helper()
 	dir := os.Getenv("KERF_WIRE")

@@ -11,7 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
 
-// TestEachServiceAcceptsItsExampleConfig asks the services themselves, as a user does before a change. Other tests start them with both.
+// TestEachServiceAcceptsItsExampleConfig asks the services themselves, as a user does before a change. Other tests
+// start them with both.
 func TestEachServiceAcceptsItsExampleConfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the programs, which -short does not build")

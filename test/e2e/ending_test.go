@@ -26,8 +26,9 @@ spec:
   containers: [{name: main, image: none, resources: {requests: {cpu: 1100m}}}]
 `
 
-// TestAPodWaitsForTheRoomOfOneThatIsEnding has pods of which each fills a node. The second one is made while the first is ending, and
-// comes to its node once that is gone; the third one's predecessor does not go, so that it gets a node after all.
+// TestAPodWaitsForTheRoomOfOneThatIsEnding has pods of which each fills a node. The second one is made while the first
+// is ending, and comes to its node once that is gone; the third one's predecessor does not go, so that it gets a node
+// after all.
 func TestAPodWaitsForTheRoomOfOneThatIsEnding(t *testing.T) {
 	s := startWith(t, stack.Options{Seed: seed(t)})
 	pods := s.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault)

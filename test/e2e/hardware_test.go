@@ -54,8 +54,8 @@ spec:
   containers: [{name: main, image: none, resources: {requests: {cpu: "1"}, limits: {%[2]s}}}]
 `
 
-// TestPodsGetTheHardwareThatTheyAskFor has a pod for each kind of node that is launched another way than most: with GPUs, with
-// elastic fabric adapters, with Windows, and into a block of capacity.
+// TestPodsGetTheHardwareThatTheyAskFor has a pod for each kind of node that is launched another way than most: with
+// GPUs, with elastic fabric adapters, with Windows, and into a block of capacity.
 func TestPodsGetTheHardwareThatTheyAskFor(t *testing.T) {
 	s := startWith(t, stack.Options{Seed: seed(t), Reserved: []string{block + ",p5.48xlarge,us-east-1b,1,block"}})
 	var manifest strings.Builder

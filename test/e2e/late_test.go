@@ -20,8 +20,9 @@ import (
 	"github.com/kerf-dev/kerf/test/demo/story"
 )
 
-// TestTheStoryEndsRightWhileThePlannerIsLate has a planner that answers late, at random times: it costs nothing but time. One that
-// panics is TestTheStoryEndsRightWhileThePlannerPanics's, one that is killed TestTheStoryEndsRightWhileAServiceIsKilled's.
+// TestTheStoryEndsRightWhileThePlannerIsLate has a planner that answers late, at random times: it costs nothing but
+// time. One that panics is TestTheStoryEndsRightWhileThePlannerPanics's, one that is killed
+// TestTheStoryEndsRightWhileAServiceIsKilled's.
 func TestTheStoryEndsRightWhileThePlannerIsLate(t *testing.T) {
 	t.Parallel()
 	b := between{random: rand.New(rand.NewPCG(seed(t), 0))}
@@ -36,7 +37,8 @@ func TestTheStoryEndsRightWhileThePlannerIsLate(t *testing.T) {
 }
 
 const (
-	// oneIn is how many messages of the planner's there are for each that is late, and mostLate how late such a one is at most.
+	// oneIn is how many messages of the planner's there are for each that is late, and mostLate how late such a one is
+	// at most.
 	oneIn    = 8
 	mostLate = 4 * time.Second
 )

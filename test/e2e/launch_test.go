@@ -18,8 +18,9 @@ import (
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
-// TestTwoThousandInstancesWithinAnAccountsLimits makes 2,000 instances by 40 launches at once, gives a part of them their tags, and
-// ends each by itself, all at once, with AWS's limits on calls. What is refused is tried again by the SDK, and would be seen here.
+// TestTwoThousandInstancesWithinAnAccountsLimits makes 2,000 instances by 40 launches at once, gives a part of them
+// their tags, and ends each by itself, all at once, with AWS's limits on calls. What is refused is tried again by the
+// SDK, and would be seen here.
 func TestTwoThousandInstancesWithinAnAccountsLimits(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")

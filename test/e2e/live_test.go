@@ -16,9 +16,9 @@ const goodStory = 5017
 
 var liveFor = flag.Duration("live", 0, "how long stories of new seeds are played, one after the other; 0 plays one")
 
-// TestAStoryThatNoOneHasWritten plays what a seed draws: pools, and what users, AWS and machines do to the cluster, all at random. What
-// must hold at any time, and once nothing happens any more, is package live's. Without a seed it is one that is known to end well: what a
-// new story finds is looked into (make live), and holds up nothing else meanwhile.
+// TestAStoryThatNoOneHasWritten plays what a seed draws: pools, and what users, AWS and machines do to the cluster, all
+// at random. What must hold at any time, and once nothing happens any more, is package live's. Without a seed it is one
+// that is known to end well: what a new story finds is looked into (make live), and holds up nothing else meanwhile.
 func TestAStoryThatNoOneHasWritten(t *testing.T) {
 	t.Parallel()
 	began, n := time.Now(), *seedFlag

@@ -161,7 +161,8 @@ func (s stage) fill(ctx context.Context, node model.NodeName, pods []model.PodID
 	return s.port.UpdateNode(ctx, cluster.NodeChange{Node: node, RemoveTaints: unregistered(model.NoSchedule)})
 }
 
-// settle waits until the scheduler has heard of pods that were bound, as the actuator does: the port hears by the same stream.
+// settle waits until the scheduler has heard of pods that were bound, as the actuator does: the port hears by the same
+// stream.
 func (s stage) settle(bound []model.PodID) {
 	began := time.Now()
 	for _, id := range bound {

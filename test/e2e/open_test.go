@@ -9,7 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
-// TestOnDemandLaunchesStayOutOfOpenReservations is of a reservation that takes each launch of its type that does not say no.
+// TestOnDemandLaunchesStayOutOfOpenReservations is of a reservation that takes each launch of its type that does not
+// say no.
 func TestOnDemandLaunchesStayOutOfOpenReservations(t *testing.T) {
 	w, _ := openClassWorld(t, func(c *awssim.Config) {
 		c.CapacityReservations = []awssim.CapacityReservation{

@@ -17,9 +17,9 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/proc"
 )
 
-// TestTheStoryEndsRightWhileThePlannerPanics has a planner whose core panics at random times, once or a few times in a row, in
-// place of the stack's own: plans go without disruptions then, or without some pods, or there is none. It costs nothing but time,
-// and `kerf plan` plays again what the planner failed on.
+// TestTheStoryEndsRightWhileThePlannerPanics has a planner whose core panics at random times, once or a few times in a
+// row, in place of the stack's own: plans go without disruptions then, or without some pods, or there is none. It costs
+// nothing but time, and `kerf plan` plays again what the planner failed on.
 func TestTheStoryEndsRightWhileThePlannerPanics(t *testing.T) {
 	t.Parallel()
 	p := panicky{random: rand.New(rand.NewPCG(seed(t), 0))}
@@ -47,8 +47,8 @@ func TestTheStoryEndsRightWhileThePlannerPanics(t *testing.T) {
 const exitPending = 2
 
 const (
-	// panicIn is how many plans there are for each that begins to panic, and mostPanics how many do so in a row. Three of them take
-	// a whole question, for which there is no plan then.
+	// panicIn is how many plans there are for each that begins to panic, and mostPanics how many do so in a row. Three
+	// of them take a whole question, for which there is no plan then.
 	panicIn    = 8
 	mostPanics = 6
 )

@@ -52,8 +52,8 @@ spec:
       containers: [{name: main, image: none, resources: {requests: {cpu: %[3]dm, memory: %[4]dMi}}}]
 `
 
-// TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and without,
-// and counts the pods that landed as planned: ADR 10 says what it is for.
+// TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and
+// without, and counts the pods that landed as planned: ADR 10 says what it is for.
 func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")
@@ -65,7 +65,8 @@ func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
 			landed[nominations] = placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
 		})
 	}
-	// All of them do where the machine has nothing else to do, and most in any case: with the rest the scheduler was quicker.
+	// All of them do where the machine has nothing else to do, and most in any case: with the rest the scheduler was
+	// quicker.
 	if all := placedDeployments * placedReplicas; 2*landed["auto"] < all || landed["auto"] <= landed["off"] {
 		t.Errorf("%d of %d pods landed as planned with nominations, and %d without", landed["auto"], all, landed["off"])
 	}

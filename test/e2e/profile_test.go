@@ -110,8 +110,8 @@ func (r *roles) sweep(unused time.Duration) {
 	}
 }
 
-// TestAChangedRoleNeverTouchesTheProfileInUse changes a class's role, to one that does not exist and then to one that does, while
-// an instance runs.
+// TestAChangedRoleNeverTouchesTheProfileInUse changes a class's role, to one that does not exist and then to one that
+// does, while an instance runs.
 func TestAChangedRoleNeverTouchesTheProfileInUse(t *testing.T) {
 	r := openRoles(t)
 	class := r.resolve("KerfNodeRole-test")
@@ -245,8 +245,8 @@ func (r *roles) again() {
 	r.classes = classes
 }
 
-// TestAClassWithItsOwnProfileNeedsNoIAM deletes classes where no call of IAM has an answer, as in a VPC without a way out, and where
-// the credentials have no right of IAM's.
+// TestAClassWithItsOwnProfileNeedsNoIAM deletes classes where no call of IAM has an answer, as in a VPC without a way
+// out, and where the credentials have no right of IAM's.
 func TestAClassWithItsOwnProfileNeedsNoIAM(t *testing.T) {
 	for _, code := range []string{awssim.CodeDrop, "AccessDenied"} {
 		r := openRoles(t)

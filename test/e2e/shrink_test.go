@@ -32,9 +32,9 @@ const (
 	shrunkFrom, shrunkTo = 40, 16
 )
 
-// nearBound is how much more than any nodes could cost those may cost that hold the pods: at first, when they came in several plans, and
-// once they are scaled down; by replicas. Nothing has changed for calm then; what is above that has until settledBy, as some moves wait
-// until pods have settled. See docs/versus.md for figures.
+// nearBound is how much more than any nodes could cost those may cost that hold the pods: at first, when they came in
+// several plans, and once they are scaled down; by replicas. Nothing has changed for calm then; what is above that has
+// until settledBy, as some moves wait until pods have settled. See docs/versus.md for figures.
 var nearBound = map[int]float64{shrunkFrom: 1.08, shrunkTo: 1.05}
 
 const calm, settledBy = 12 * time.Second, 2 * time.Minute
@@ -56,9 +56,9 @@ spec:
   disruption: {consolidateAfter: 0s}
 `
 
-// TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce scales all that runs down, under the settings that Kerf comes with and a budget
-// that lets a tenth of the nodes go at once, and waits until nothing changes any more. Which pods go, and where the scheduler puts those that
-// stand in for moved ones, is chance: of two loads one may miss.
+// TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce scales all that runs down, under the settings that Kerf comes with
+// and a budget that lets a tenth of the nodes go at once, and waits until nothing changes any more. Which pods go, and
+// where the scheduler puts those that stand in for moved ones, is chance: of two loads one may miss.
 func TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce(t *testing.T) {
 	n := seed(t)
 	var missed []string
@@ -151,8 +151,8 @@ func cost(ctx context.Context, s *stack.Stack, want int) (dollars float64, settl
 		!slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.NodeName == "" || p.DeletionTimestamp != nil }), nil
 }
 
-// overfull is how many nodes have pods that ask for more CPU than is allocatable: on a very busy machine the scheduler binds such
-// pods, kubelets would refuse them, and the price says little.
+// overfull is how many nodes have pods that ask for more CPU than is allocatable: on a very busy machine the scheduler
+// binds such pods, kubelets would refuse them, and the price says little.
 func overfull(t *testing.T, s *stack.Stack) int {
 	t.Helper()
 	pods, err := s.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{})
@@ -203,8 +203,8 @@ func lowerBound(t *testing.T, s *stack.Stack, class, pool, pods string) float64 
 	return float64(doc.Plan.LowerBound.Cost) / 1e6
 }
 
-// watchLandings counts the pods that were to be moved to replacements, and those that are there when it is asked or were before their node
-// went. Which pod came for which is not known; how many of each controller is, by their names.
+// watchLandings counts the pods that were to be moved to replacements, and those that are there when it is asked or
+// were before their node went. Which pod came for which is not known; how many of each controller is, by their names.
 func watchLandings(t *testing.T, s *stack.Stack) func() (came, planned int) {
 	t.Helper()
 	type share struct{ claim, controller string }
@@ -265,8 +265,8 @@ func watchLandings(t *testing.T, s *stack.Stack) func() (came, planned int) {
 	}
 }
 
-// watchMoves counts the pods that are evicted, and those of them that stand in for pods that were. Kubernetes does not say which
-// pod replaces which: the controller's next one does.
+// watchMoves counts the pods that are evicted, and those of them that stand in for pods that were. Kubernetes does not
+// say which pod replaces which: the controller's next one does.
 func watchMoves(t *testing.T, s *stack.Stack) func() (moved, again int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -7,7 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/test/demo/story"
 )
 
-// TestTroubleIsToldAndNothingIsLost plays the scenes of bad input and of parts that are away, with the config of the next release.
+// TestTroubleIsToldAndNothingIsLost plays the scenes of bad input and of parts that are away, with the config of the
+// next release.
 func TestTroubleIsToldAndNothingIsLost(t *testing.T) {
 	t.Parallel()
 	play(t, story.Options{

@@ -161,8 +161,8 @@ func TestEachFieldOfAClassIsSeenByEC2(t *testing.T) {
 	}
 }
 
-// sent says whether a line is there. Where it has a ~, only what is before it must be the line's beginning, and what is behind be
-// somewhere in the rest.
+// sent says whether a line is there. Where it has a ~, only what is before it must be the line's beginning, and what is
+// behind be somewhere in the rest.
 func sent(lines []string, want string) bool {
 	head, part, anywhere := strings.Cut(want, "~")
 	return slices.ContainsFunc(lines, func(line string) bool {

@@ -30,8 +30,8 @@ const startTimeout = 2 * time.Minute
 type Options struct {
 	// Dir holds everything that the cluster writes; empty: a new temporary folder, which Stop removes.
 	Dir string
-	// Manifests are files, or folders of *.yaml, by an absolute path or relative to the repository's root, that are applied beside the users'
-	// rights before Start returns.
+	// Manifests are files, or folders of *.yaml, by an absolute path or relative to the repository's root, that are
+	// applied beside the users' rights before Start returns.
 	Manifests []string
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/test/observe"
 )
 
-// TestAlertsFireForWhatTheyAreFor runs promtool's unit tests of rules: each alert fires once in testdata/alerts.yaml, and none
-// where all is well.
+// TestAlertsFireForWhatTheyAreFor runs promtool's unit tests of rules: each alert fires once in testdata/alerts.yaml,
+// and none where all is well.
 func TestAlertsFireForWhatTheyAreFor(t *testing.T) {
 	tests := alertTests(t)
 	for _, r := range alertRules(t) {

@@ -17,8 +17,9 @@ const (
 	defect = "p = broken(in, p)\n"
 )
 
-// DefectivePlanner builds the planner with a defect in it: it makes plans that break a rule, of which its own check must let none
-// out. Neither the working tree nor the planner that users run has the defect. It returns the folder of the program, in dir.
+// DefectivePlanner builds the planner with a defect in it: it makes plans that break a rule, of which its own check
+// must let none out. Neither the working tree nor the planner that users run has the defect. It returns the folder of
+// the program, in dir.
 func DefectivePlanner(ctx context.Context, root, dir string) (string, error) {
 	source, err := os.ReadFile(filepath.Join(root, server, "server.go"))
 	if err != nil {

@@ -43,9 +43,9 @@ type ask struct {
 	Want []any  `json:"exp_samples"`
 }
 
-// TestAlertsOfClustersAreApart runs the cases of testdata/alerts.yaml once more, all at once: each is a cluster of its own, and
-// one Prometheus has all of them. Each cluster must have the alerts that it has alone, whatever goes well or wrong in the others,
-// and there are none that are no cluster's.
+// TestAlertsOfClustersAreApart runs the cases of testdata/alerts.yaml once more, all at once: each is a cluster of its
+// own, and one Prometheus has all of them. Each cluster must have the alerts that it has alone, whatever goes well or
+// wrong in the others, and there are none that are no cluster's.
 func TestAlertsOfClustersAreApart(t *testing.T) {
 	var alone suite
 	if err := yaml.Unmarshal(alertTests(t), &alone); err != nil {
@@ -102,8 +102,9 @@ func (f *alertCase) join(t *testing.T, c alertCase) {
 	}
 }
 
-// TestQueriesKeepClustersApart reads each expression with Prometheus' own parser. No aggregation and no join of an alert may mix
-// clusters; a panel may add up those that are chosen, but neither join nor show others. A summary says which cluster it is about.
+// TestQueriesKeepClustersApart reads each expression with Prometheus' own parser. No aggregation and no join of an
+// alert may mix clusters; a panel may add up those that are chosen, but neither join nor show others. A summary says
+// which cluster it is about.
 func TestQueriesKeepClustersApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Prometheus, which -short leaves out")

@@ -46,7 +46,8 @@ func Dashboard(root string) ([]Panel, error) {
 	return out, nil
 }
 
-// Filled is a panel's expression with Grafana's variables filled in: all clusters, all pools, and a time for rates and ranges.
+// Filled is a panel's expression with Grafana's variables filled in: all clusters, all pools, and a time for rates and
+// ranges.
 func Filled(expr, window string) string {
 	return strings.NewReplacer("$__rate_interval", window, "$__range", window, "$cluster", ".*", "$pool", ".*").Replace(expr)
 }

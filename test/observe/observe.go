@@ -40,7 +40,8 @@ func address() (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", ports[0]), nil
 }
 
-// await waits until a program answers at a URL; where it does not, the program is stopped, and the error has its last words.
+// await waits until a program answers at a URL; where it does not, the program is stopped, and the error has its last
+// words.
 func await(ctx context.Context, p *proc.Process, url string) error {
 	err := harness.Until(ctx, p.Name()+" to answer", startTimeout, harness.Answers(url))
 	if err == nil {

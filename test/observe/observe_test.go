@@ -30,8 +30,8 @@ var update = flag.Bool("update", false, "make docs/dashboard.svg and docs/trace.
 // patience is for what takes seconds, on machines that are busy with other things.
 const patience = 3 * time.Minute
 
-// last is what is still there when all is asked for: pods that run, one that fits nothing, and overlays that contradict each
-// other.
+// last is what is still there when all is asked for: pods that run, one that fits nothing, and overlays that contradict
+// each other.
 const last = `
 apiVersion: apps/v1
 kind: Deployment
@@ -317,8 +317,8 @@ func (w *world) picture(t *testing.T) {
 	}
 }
 
-// alerts wants that each alert was evaluated, over metrics that are there, and that none fires that would say that the story
-// went wrong.
+// alerts wants that each alert was evaluated, over metrics that are there, and that none fires that would say that the
+// story went wrong.
 func (w *world) alerts(t *testing.T) {
 	var rules []observe.Rule
 	harness.Eventually(t, "all alerts to be evaluated", patience, func(ctx context.Context) (string, bool) {
@@ -385,7 +385,8 @@ func (w *world) events(t *testing.T) {
 	})
 }
 
-// lines wants that each service has written the log lines of docs/tracing.md, with their keys, and has sent them. All have been stopped.
+// lines wants that each service has written the log lines of docs/tracing.md, with their keys, and has sent them. All
+// have been stopped.
 func (w *world) lines(t *testing.T) {
 	reference, err := os.ReadFile(filepath.Join(w.root, "docs/tracing.md"))
 	if err != nil {
@@ -511,7 +512,8 @@ func (r row) is(s traces.Span) bool {
 	return slices.ContainsFunc(s.Events, func(e traces.Event) bool { return e.Name == r.event && all(e.Attributes) })
 }
 
-// tree fetches a trace that tells of pods from when they were pending until they were bound to the node that was bought for them.
+// tree fetches a trace that tells of pods from when they were pending until they were bound to the node that was bought
+// for them.
 func (w *world) tree(t *testing.T) {
 	want := []string{
 		"watcher.Batch", "planner.Plan", "actuator.Apply", "actuator.Launch", "actuator.Register", "actuator.Initialize", "watcher.Bind",

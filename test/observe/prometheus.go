@@ -25,8 +25,8 @@ type Prometheus struct {
 	url     string
 }
 
-// StartPrometheus starts one that scrapes the targets, host:port each, by the second, and evaluates the groups of rules. Its
-// files are in dir.
+// StartPrometheus starts one that scrapes the targets, host:port each, by the second, and evaluates the groups of
+// rules. Its files are in dir.
 func StartPrometheus(ctx context.Context, dir string, targets []string, groups any) (*Prometheus, error) {
 	config := map[string]any{
 		"global":         map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},

@@ -77,7 +77,8 @@ func (w *world) rejected(t *testing.T) {
 	}
 }
 
-// thrownAway puts a planner with a defect in the place of the other. Its plans break a rule, and are thrown away and made again.
+// thrownAway puts a planner with a defect in the place of the other. Its plans break a rule, and are thrown away and
+// made again.
 func (w *world) thrownAway(t *testing.T) {
 	t.Helper()
 	folder, err := observe.DefectivePlanner(t.Context(), w.root, t.TempDir())

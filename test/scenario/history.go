@@ -37,8 +37,8 @@ func (b *builder) record(s *statement) {
 	b.in.Snapshot.Disruptions = append(b.in.Snapshot.Disruptions, r)
 }
 
-// workload reads NAMESPACE/KIND/NAME@UID:REVISION=PODS; without a namespace it is in the default one, and what comes after the
-// name may be left out.
+// workload reads NAMESPACE/KIND/NAME@UID:REVISION=PODS; without a namespace it is in the default one, and what comes
+// after the name may be left out.
 func (s *statement) workload(text string) model.WorkloadEvictions {
 	owner, count, _ := strings.Cut(text, "=")
 	owner, of, _ := strings.Cut(owner, "@")

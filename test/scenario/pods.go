@@ -226,7 +226,7 @@ func (b *builder) pod(s *statement) {
 	namespace, name, _ := strings.Cut(string(id), "/")
 	p := model.Pod{
 		Class: b.intern(s.podClass(namespace, name)),
-		Phase: model.PodUnschedulable, CreateTime: b.in.Now.Add(-time.Minute), UnschedulableTime: b.in.Now.Add(-time.Second),
+		Phase: model.PodUnschedulable, CreateTime: b.in.Now.Add(-time.Minute), UnschedulableTime: b.in.Now.Add(-s.duration("unschedulable", "1s")),
 		NominatedNode: model.NodeName(s.text("nominated", "")), ExpectedNode: model.NodeName(s.text("expected", "")), Terminating: s.is("terminating"), Ready: !s.is("unready"),
 		DoNotDisrupt: s.is("do-not-disrupt"), DeletionCost: int32(s.number("deletion-cost", 0)),
 	}

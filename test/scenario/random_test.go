@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestRandomClustersComeToRest makes clusters up: half full nodes of several pools and types, some of them unhealthy, drifted or
-// about to expire, with pods that have rules for one another, disruption budgets, and pods without a place. What holds of the plans of
-// files holds of theirs: nothing goes round, and rules hold with what is under way.
+// TestRandomClustersComeToRest makes clusters up: half full nodes of several pools and types, some of them unhealthy,
+// drifted or about to expire, with pods that have rules for one another, disruption budgets, and pods without a place.
+// What holds of the plans of files holds of theirs: nothing goes round, and rules hold with what is under way.
 func TestRandomClustersComeToRest(t *testing.T) {
 	loader := NewLoader()
 	for seed := range uint64(40) {
@@ -20,8 +20,8 @@ func TestRandomClustersComeToRest(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			// Where nodes are packed tightly, the pods of those that go may be packed in another way the next time, and need
-			// one node more: of what is under way only rules are looked at.
+			// Where nodes are packed tightly, the pods of those that go may be packed in another way the next time, and
+			// need one node more: of what is under way only rules are looked at.
 			again := slices.DeleteFunc(underWay(s.Input), func(p string) bool { return !strings.HasPrefix(p, "under way: ") })
 			if all := slices.Concat(problems(s.Input), rounds(s.Input), again); len(all) > 0 {
 				t.Errorf("%s\nin\n%s", strings.Join(all, "\n"), text)

@@ -155,7 +155,8 @@ func (w *aftermath) disrupt(d model.Disruption) {
 	}
 }
 
-// byChoice says whether pods are evicted that could have stayed: from nodes that are neither unhealthy nor beyond their time.
+// byChoice says whether pods are evicted that could have stayed: from nodes that are neither unhealthy nor beyond their
+// time.
 func byChoice(in *model.Input, d *model.Disruption) bool {
 	if d.Reason == model.ReasonUnderutilized || d.Reason == model.ReasonDrifted {
 		return true

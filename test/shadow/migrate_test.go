@@ -30,7 +30,8 @@ spec:
   template: {metadata: {labels: {app: karpenter}}, spec: {containers: [{name: karpenter, image: none}]}}
 `
 
-// migrate carries out what docs/migrate.md says to type on the way from Karpenter, in its order, as far as the control plane goes.
+// migrate carries out what docs/migrate.md says to type on the way from Karpenter, in its order, as far as the control
+// plane goes.
 func migrate(t *testing.T, c *harness.Cluster, kerf string) {
 	t.Helper()
 	root, err := assets.Root()

@@ -1,6 +1,6 @@
-// Package sim is a day, or several, in the life of a cluster that Kerf's planner runs: load that rises and falls, rollouts, spot
-// reclaims, capacity that runs out, drift, expiry, unhealthy nodes. It is discrete events on a heap and one seed, without real
-// time, network or goroutines; the same seed gives the same day to the byte.
+// Package sim is a day, or several, in the life of a cluster that Kerf's planner runs: load that rises and falls,
+// rollouts, spot reclaims, capacity that runs out, drift, expiry, unhealthy nodes. It is discrete events on a heap and
+// one seed, without real time, network or goroutines; the same seed gives the same day to the byte.
 //
 // What is under test is the planner alone, by its public functions. The rest of the world is here and is simple: a cloud
 // that launches and takes away (cloud.go), Kubernetes as far as it matters (kube.go), workloads (load.go), and what the

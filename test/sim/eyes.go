@@ -246,8 +246,8 @@ func (e *eyes) evicted(p *pod, why cause) {
 	}
 }
 
-// stoodInFor says that another pod may rest in the pod's stead: one that was made a little before because the workload grew while
-// pods of it were moved. Nothing in a cluster says which of the two came for the moved one.
+// stoodInFor says that another pod may rest in the pod's stead: one that was made a little before because the workload
+// grew while pods of it were moved. Nothing in a cluster says which of the two came for the moved one.
 func (p *pod) stoodInFor() bool {
 	for _, q := range p.load.pods {
 		if since := p.CreateTime.Sub(q.CreateTime); q.moved.IsZero() && since >= 0 && since < time.Minute {

@@ -15,11 +15,12 @@ type Config struct {
 	Seed uint64
 	// Length is how long a day is: load rises and falls once in it.
 	Length time.Duration
-	// Days is how many there are, from a Monday on; 0 is one. On the last two of seven there is less load. What happens once
-	// comes at parts of all of them, what happens now and then comes as often each day.
+	// Days is how many there are, from a Monday on; 0 is one. On the last two of seven there is less load. What happens
+	// once comes at parts of all of them, what happens now and then comes as often each day.
 	Days int
-	// SpotFirst makes the cluster a shop that runs on spot: all but what must not be interrupted may run there, half of the
-	// workloads are spread over zones, disruption budgets let one pod of a workload go at a time, nodes have up to 32 cores.
+	// SpotFirst makes the cluster a shop that runs on spot: all but what must not be interrupted may run there, half of
+	// the workloads are spread over zones, disruption budgets let one pod of a workload go at a time, nodes have up to
+	// 32 cores.
 	SpotFirst bool
 	// Pods is about how many pods there are when load is highest.
 	Pods int
@@ -38,8 +39,8 @@ type Config struct {
 	Tamper func(s *model.Snapshot, p *model.Plan)
 }
 
-// Week is a week of a shop that runs on spot: 15 to 20 nodes when load is highest, half of them at night. Moving a pod weighs
-// what it does by default.
+// Week is a week of a shop that runs on spot: 15 to 20 nodes when load is highest, half of them at night. Moving a pod
+// weighs what it does by default.
 func Week(seed uint64) Config {
 	return Config{Seed: seed, Length: 24 * time.Hour, Days: 7, Pods: 60, SpotFirst: true, BoundEvery: time.Hour}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/test/skew"
 )
 
-// TestTheConfigOfThePreviousReleaseIsValid wants that each service of the working tree takes the files that the previous release was
-// deployed with, and those of its examples.
+// TestTheConfigOfThePreviousReleaseIsValid wants that each service of the working tree takes the files that the
+// previous release was deployed with, and those of its examples.
 func TestTheConfigOfThePreviousReleaseIsValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the services, which -short leaves out")

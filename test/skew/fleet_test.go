@@ -66,9 +66,9 @@ spec:
 // quiet is for how long a cluster that is left alone must be seen to be.
 const quiet = 4 * time.Second
 
-// TestANodeThatIsReplacedIsReplacedOnceAcrossReleases exchanges all services, leaders and those that stand by, one by one and back,
-// while a drifted node is drained and others that have drifted wait for it. Nothing else may be launched, drained or ended, and in
-// the end each drifted node has been replaced once.
+// TestANodeThatIsReplacedIsReplacedOnceAcrossReleases exchanges all services, leaders and those that stand by, one by
+// one and back, while a drifted node is drained and others that have drifted wait for it. Nothing else may be launched,
+// drained or ended, and in the end each drifted node has been replaced once.
 func TestANodeThatIsReplacedIsReplacedOnceAcrossReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")
@@ -169,7 +169,8 @@ func (w *fleet) keep(t *testing.T, n int) {
 	}
 }
 
-// replacing waits until a drifted node is replaced, and has its drain wait. It returns the instances, the replacement among them.
+// replacing waits until a drifted node is replaced, and has its drain wait. It returns the instances, the replacement
+// among them.
 func (w *fleet) replacing(t *testing.T, before map[string]string) map[string]string {
 	t.Helper()
 	var during map[string]string
@@ -224,8 +225,8 @@ func (w *fleet) nodeClaims(t *testing.T) []unstructured.Unstructured {
 	return list.Items
 }
 
-// replaced waits until each node of the pool that has changed is another, and wants that the others are the same and that none was
-// launched beyond that.
+// replaced waits until each node of the pool that has changed is another, and wants that the others are the same and
+// that none was launched beyond that.
 func (w *fleet) replaced(t *testing.T, before map[string]string) {
 	t.Helper()
 	harness.Eventually(t, "the drifted nodes to be replaced", patience, func(context.Context) (string, bool) {

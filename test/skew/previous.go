@@ -1,6 +1,6 @@
-// Package skew holds the promise that services of two releases next to each other work together, whichever is upgraded first,
-// and that an upgrade can be taken back: it runs programs of the previous release beside those of the working tree, on one cluster
-// and one etcd.
+// Package skew holds the promise that services of two releases next to each other work together, whichever is upgraded
+// first, and that an upgrade can be taken back: it runs programs of the previous release beside those of the working
+// tree, on one cluster and one etcd.
 //
 // Start reading at TestServicesOfTwoReleasesWorkTogether; then Previous, for what the previous release is.
 package skew
@@ -24,8 +24,8 @@ var ErrNoHistory = errors.New("no older commit is here: this is a shallow clone,
 // baseline is the contract of the last release: `make proto` lets nothing in that breaks its callers.
 const baseline = "proto/released/kerf.binpb"
 
-// Previous is the commit of the previous release: the last tag before HEAD, or, while there is none, the commit at which the
-// contract was last said to be the released one.
+// Previous is the commit of the previous release: the last tag before HEAD, or, while there is none, the commit at
+// which the contract was last said to be the released one.
 func Previous(ctx context.Context, root string) (string, error) {
 	if tag, err := git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"); err == nil {
 		return git(ctx, root, "rev-parse", tag+"^{commit}")

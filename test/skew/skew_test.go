@@ -58,9 +58,9 @@ spec:
       containers: [{name: main, image: none, resources: {requests: {cpu: 1500m, memory: 1Gi}}}]
 `
 
-// TestServicesOfTwoReleasesWorkTogether begins with all services of the previous release and exchanges them one by one for
-// those of the working tree, and back. After each exchange pods come that need nodes; they must run, and all claims and instances
-// from before must be there still.
+// TestServicesOfTwoReleasesWorkTogether begins with all services of the previous release and exchanges them one by one
+// for those of the working tree, and back. After each exchange pods come that need nodes; they must run, and all claims
+// and instances from before must be there still.
 func TestServicesOfTwoReleasesWorkTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")

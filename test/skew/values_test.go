@@ -18,16 +18,17 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
 
-// unsent are values that the last release does not know, and that are not sent yet to one of that release that must know them. What is
-// understood now, and sent with the next release, is listed here until then, with why.
+// unsent are values that the last release does not know, and that are not sent yet to one of that release that must
+// know them. What is understood now, and sent with the next release, is listed here until then, with why.
 func unsent() map[string]string { return map[string]string{} }
 
 // explains is the enum whose values only explain: readers keep one that they do not know, and go on.
 const explains = "kerf.cluster.v1alpha1.ReasonCode"
 
-// TestValuesThatMustBeKnownAreSentOneReleaseLater looks at the enums of what an actuator stores and of what a planner is asked. An
-// actuator that finds a value in its store that it does not know can't lead, and a planner makes no plan: after a way back, or while
-// services are exchanged, there would be no leader, or no plan, for one object of the newer release.
+// TestValuesThatMustBeKnownAreSentOneReleaseLater looks at the enums of what an actuator stores and of what a planner
+// is asked. An actuator that finds a value in its store that it does not know can't lead, and a planner makes no plan:
+// after a way back, or while services are exchanged, there would be no leader, or no plan, for one object of the newer
+// release.
 func TestValuesThatMustBeKnownAreSentOneReleaseLater(t *testing.T) {
 	root, err := assets.Root()
 	if err != nil {

@@ -88,8 +88,9 @@ func TestChangesAreScoped(t *testing.T) {
 	}
 }
 
-// TestThePoliciesFitIntoIAM holds that a managed policy has at most 6,144 characters, blanks aside, whatever the cluster is called:
-// the longest name that the stack and the module take, and where partitions and regions have long names.
+// TestThePoliciesFitIntoIAM holds that a managed policy has at most 6,144 characters, blanks aside, whatever the
+// cluster is called: the longest name that the stack and the module take, and where partitions and regions have long
+// names.
 func TestThePoliciesFitIntoIAM(t *testing.T) {
 	const most, longest, longestQueue = 6144, 40, 80
 	for partition, region := range map[string]string{"aws": "ap-southeast-2", "aws-cn": "cn-northwest-1", "aws-us-gov": "us-gov-west-1", "aws-iso-b": "us-isob-east-1"} {
@@ -109,9 +110,9 @@ func TestThePoliciesFitIntoIAM(t *testing.T) {
 	}
 }
 
-// TestNoTagsAreWrittenOnWhatIsAnotherClusters holds that a tag, which is what the other rights go by, can't be put on what another
-// cluster has made: what a request says of its own tags does not tell whose the thing is. Names do not tell either: those of
-// "prod-eu" begin like those of "prod".
+// TestNoTagsAreWrittenOnWhatIsAnotherClusters holds that a tag, which is what the other rights go by, can't be put on
+// what another cluster has made: what a request says of its own tags does not tell whose the thing is. Names do not
+// tell either: those of "prod-eu" begin like those of "prod".
 func TestNoTagsAreWrittenOnWhatIsAnotherClusters(t *testing.T) {
 	found := 0
 	for _, s := range statements(t, "actuator") {
@@ -245,8 +246,8 @@ func TestCloudFormationHasTheDocuments(t *testing.T) {
 	}
 }
 
-// embedded is a document as a property's value: text where it speaks of what differs, since CloudFormation takes no expression
-// as a key.
+// embedded is a document as a property's value: text where it speaks of what differs, since CloudFormation takes no
+// expression as a key.
 func embedded(t *testing.T, document string) string {
 	t.Helper()
 	names := regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(document, -1)

@@ -116,7 +116,8 @@ type Offering struct {
 	// Reservation is the one that it is of, and Full says that this has no room.
 	Reservation model.Reservation
 	Full        bool
-	// Tries is how many claims that can be launched as nothing else may try it at once, because there was none lately; 0 is any.
+	// Tries is how many claims that can be launched as nothing else may try it at once, because there was none lately;
+	// 0 is any.
 	Tries int
 }
 
@@ -228,8 +229,8 @@ type verifier struct {
 	drifts   []model.DisruptionRecord        // the state's, once asked for
 }
 
-// sorted returns the plan's claims by id, and its disruptions by reason and id; those whose id occurs twice are rejected and
-// left out.
+// sorted returns the plan's claims by id, and its disruptions by reason and id; those whose id occurs twice are
+// rejected and left out.
 func (v *verifier) sorted() ([]model.NodeClaim, []model.Disruption) {
 	count := map[string]int{}
 	for _, w := range v.plan.NodeClaims {

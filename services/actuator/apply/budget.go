@@ -9,9 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// budgets checks the budgets of all pools that the disruption touches and counts its candidates. Claims that have expired
-// have no budget any more: they go one after the other as they were made. Neither have unhealthy nodes, which serve no pods, nor
-// a static pool that was made smaller: it is the user who says so.
+// budgets checks the budgets of all pools that the disruption touches and counts its candidates. Claims that have
+// expired have no budget any more: they go one after the other as they were made. Neither have unhealthy nodes, which
+// serve no pods, nor a static pool that was made smaller: it is the user who says so.
 func (v *verifier) budgets(d model.Disruption, t tally) model.Reason {
 	checked, count := map[model.PoolName]bool{}, map[model.PoolName]int{}
 	for _, id := range d.Candidates {

@@ -15,8 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// priceSlack is by how much, in hundredths, an offering may have become more expensive than the plan thought. Spot prices move
-// by less than that in the seconds between plan and apply; what moved by more deserves another plan.
+// priceSlack is by how much, in hundredths, an offering may have become more expensive than the plan thought. Spot
+// prices move by less than that in the seconds between plan and apply; what moved by more deserves another plan.
 const priceSlack = 5
 
 // claim checks one claim and counts it in t. Offerings that are not available are dropped; the claim is rejected, with the
@@ -72,8 +72,8 @@ func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason)
 }
 
 // fixedSize refuses a claim that a static pool has no place for: what it replaces is on its way out and does not count.
-// So no number of plans, made from however old a picture, gives the pool more nodes than its replicas. A claim that has a place may
-// name pods: those that are to run on the node, which is launched with or without them.
+// So no number of plans, made from however old a picture, gives the pool more nodes than its replicas. A claim that has
+// a place may name pods: those that are to run on the node, which is launched with or without them.
 func fixedSize(pool cluster.Pool, t tally) model.Reason {
 	if pool.Replicas == nil {
 		return model.Reason{}

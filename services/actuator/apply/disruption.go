@@ -295,8 +295,8 @@ func (v *verifier) taken(id model.ClaimID) bool {
 // Bounded says that pods can't delay the claim's drain for ever: it has a termination grace period.
 func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
 
-// reasonHolds checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy node goes in spite
-// of all protection, and so does one that has expired where its drain is bounded.
+// reasonHolds checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy
+// node goes in spite of all protection, and so does one that has expired where its drain is bounded.
 func (v *verifier) reasonHolds(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
 	fail := func(code model.Code, format string, args ...any) model.Reason {
 		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + string(n.Name)}

@@ -10,9 +10,9 @@ import (
 )
 
 // violated says which requirement an offering does not meet; "" when it meets all. Keys of the user's own, which no
-// offering has, are met by the claim: its requirements must leave only values that the pool allows. A key that the pool does
-// not name is refused: what the claim chooses becomes a label of the node, and workloads are kept apart by labels. So is a value
-// that no label can have: it becomes a part of the kubelet's command line.
+// offering has, are met by the claim: its requirements must leave only values that the pool allows. A key that the pool
+// does not name is refused: what the claim chooses becomes a label of the node, and workloads are kept apart by labels.
+// So is a value that no label can have: it becomes a part of the kubelet's command line.
 func violated(has map[string]string, asked demands) string {
 	for _, r := range asked.claim {
 		value, present := has[r.Key]
@@ -55,8 +55,8 @@ func chosen(r require.Requirement) (string, bool) {
 	return slices.Min(values), true
 }
 
-// isLabelValue says whether Kubernetes takes the text as the value of a label. Its own library has the rule, which a pure package
-// does not import.
+// isLabelValue says whether Kubernetes takes the text as the value of a label. Its own library has the rule, which a
+// pure package does not import.
 func isLabelValue(s string) bool {
 	const alnum = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	return len(s) <= 63 && strings.Trim(s, alnum+"-_.") == "" && (s == "" || strings.ContainsRune(alnum, rune(s[0])) && strings.ContainsRune(alnum, rune(s[len(s)-1])))

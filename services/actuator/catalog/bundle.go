@@ -54,8 +54,8 @@ type sold struct {
 	Reclaimed model.ReclaimBand `json:"r,omitempty"`
 }
 
-// Bundled is the bundled catalogue of DefaultRegion. Each call decodes afresh, in a few tens of milliseconds, and the caller
-// owns the result: call it once per process.
+// Bundled is the bundled catalogue of DefaultRegion. Each call decodes afresh, in a few tens of milliseconds, and the
+// caller owns the result: call it once per process.
 func Bundled() (*Catalog, error) { return BundledFor(DefaultRegion) }
 
 // BundledFor is the bundled catalogue of a region, the caller's own; ErrUnknownRegion, wrapped, where there is none.
@@ -128,8 +128,8 @@ func (s *shelf) catalog(types []Type) (*Catalog, error) {
 	return c, c.validate()
 }
 
-// Pack makes the bundled files of the catalogues of all regions, by file name. A type must be the same in all of them but for
-// its zones and what it costs. The same catalogues give the same bytes.
+// Pack makes the bundled files of the catalogues of all regions, by file name. A type must be the same in all of them
+// but for its zones and what it costs. The same catalogues give the same bytes.
 func Pack(catalogs []*Catalog) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	types := map[string]Type{}

@@ -22,8 +22,8 @@ import (
 type Catalog struct {
 	// Region is the AWS region that Zones, offers and prices belong to, such as us-east-1.
 	Region string `json:"region"`
-	// Currency is what prices are in, as an ISO 4217 code; empty means USD. Where it is another, what is called a micro-dollar
-	// is a millionth of it.
+	// Currency is what prices are in, as an ISO 4217 code; empty means USD. Where it is another, what is called a
+	// micro-dollar is a millionth of it.
 	Currency string `json:"currency,omitempty"`
 	// Zones are the region's availability zones, sorted by Name; at least one.
 	Zones []Zone `json:"zones"`
@@ -64,8 +64,8 @@ type GPU struct {
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
 }
 
-// Manufacturer turns EC2's name of a maker (NVIDIA, AMD, Habana, AWS, Intel) into the catalogue's, which is in lower case. What
-// a node offers to pods, and the labels of a type, depend on it.
+// Manufacturer turns EC2's name of a maker (NVIDIA, AMD, Habana, AWS, Intel) into the catalogue's, which is in lower
+// case. What a node offers to pods, and the labels of a type, depend on it.
 func Manufacturer(said string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(said), " ")
 	return strings.ToLower(word)
@@ -149,8 +149,8 @@ type Type struct {
 	PriceEstimated bool `json:"priceEstimated,omitempty"`
 	// SpotSavesPercent is how much less than the list price spot lately cost; zero means unknown.
 	SpotSavesPercent int64 `json:"spotSavesPercent,omitempty"`
-	// SpotMicroUSD are the prices of spot by zone, as EC2 told them. Where a catalogue has any, what has none is not sold as
-	// spot; where it has none at all, they are estimated.
+	// SpotMicroUSD are the prices of spot by zone, as EC2 told them. Where a catalogue has any, what has none is not
+	// sold as spot; where it has none at all, they are estimated.
 	SpotMicroUSD map[string]int64 `json:"spotMicroUSD,omitempty"`
 	// Reclaimed is how often spot instances were lately taken back.
 	Reclaimed model.ReclaimBand `json:"reclaimed,omitempty"`

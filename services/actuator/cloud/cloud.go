@@ -14,11 +14,11 @@ import (
 
 // Cloud launches and ends instances. Implementations are safe for concurrent use.
 type Cloud interface {
-	// Launch starts the request's instances and returns them, sorted by id. It is idempotent by Request.Token: the same token
-	// with the same request never makes other instances, whenever and by whomever it is repeated. Where there are fewer than
-	// were asked for, the error beside them says why the others were not made.
-	// Errors: *CapacityError, or one that wraps ErrThrottled, ErrInvalid, ErrUnauthorized, ErrClassNotReady, or any other
-	// for "unknown: ask Instances before trying again".
+	// Launch starts the request's instances and returns them, sorted by id. It is idempotent by Request.Token: the same
+	// token with the same request never makes other instances, whenever and by whomever it is repeated. Where there are
+	// fewer than were asked for, the error beside them says why the others were not made. Errors: *CapacityError, or
+	// one that wraps ErrThrottled, ErrInvalid, ErrUnauthorized, ErrClassNotReady, or any other for "unknown: ask
+	// Instances before trying again".
 	Launch(ctx context.Context, r Request) ([]Instance, error)
 	// Terminate asks EC2 to end the instances. An instance that is gone already is no error.
 	Terminate(ctx context.Context, instanceIDs ...string) error
@@ -35,7 +35,8 @@ type Some struct {
 	Launch, Instance string
 }
 
-// MaxSome is how much can be named at once: EC2 takes 200 values in all filters of a call together, and one of them is the cluster.
+// MaxSome is how much can be named at once: EC2 takes 200 values in all filters of a call together, and one of them is
+// the cluster.
 const MaxSome = 199
 
 // Classes resolves node classes against AWS.
@@ -43,10 +44,11 @@ type Classes interface {
 	// Resolve finds what the class selects and makes the instance profile if it is Kerf's to make. A class that can't
 	// launch comes back with NotReady set and no error; an error means that AWS could not be asked.
 	Resolve(ctx context.Context, s ClassSpec) (Class, error)
-	// Look finds the same and makes nothing, for those who do not lead: a class whose profile is still to be made is not ready.
+	// Look finds the same and makes nothing, for those who do not lead: a class whose profile is still to be made is
+	// not ready.
 	Look(ctx context.Context, s ClassSpec) (Class, error)
-	// Release deletes what was made for the class: launch templates, and its instance profiles. Of a class that can't be used there
-	// may be the name alone. Idempotent.
+	// Release deletes what was made for the class: launch templates, and its instance profiles. Of a class that can't
+	// be used there may be the name alone. Idempotent.
 	Release(ctx context.Context, s ClassSpec) error
 	// Sweep deletes launch templates of the cluster that no launch used for the given time. It returns their names.
 	Sweep(ctx context.Context, unused time.Duration) ([]string, error)
@@ -72,8 +74,8 @@ type Queue interface {
 
 // Checks tells what EC2 finds wrong with instances.
 type Checks interface {
-	// Statuses lists the instances of the region, the account's others among them, whose status checks fail or for which EC2 has
-	// scheduled something.
+	// Statuses lists the instances of the region, the account's others among them, whose status checks fail or for
+	// which EC2 has scheduled something.
 	Statuses(ctx context.Context) ([]Status, error)
 }
 
@@ -86,7 +88,8 @@ type Shifts interface {
 // Status is what EC2 finds wrong with an instance.
 type Status struct {
 	InstanceID string
-	// Impaired says that a status check of the instance or of its host fails, ImpairedSince since when; zero where EC2 does not say.
+	// Impaired says that a status check of the instance or of its host fails, ImpairedSince since when; zero where EC2
+	// does not say.
 	Impaired      bool
 	ImpairedSince time.Time
 	Events        []ScheduledEvent
@@ -111,8 +114,8 @@ type Message struct {
 
 // Request is everything that a launch depends on.
 type Request struct {
-	// Claim is what the instance is for. Where more than one are asked for it is one of their claims: they carry the tag of none
-	// until Tag.
+	// Claim is what the instance is for. Where more than one are asked for it is one of their claims: they carry the
+	// tag of none until Tag.
 	Claim model.ClaimID
 	// Count is how many instances are asked for; 0 means one.
 	Count int
@@ -150,8 +153,8 @@ type Instance struct {
 	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
 	SubnetID       string
 	SecurityGroups []string
-	// Why has EC2's words for why it ends or has ended; "" while it is alive. Unfilled says that it was pending, and EC2 had no
-	// capacity for it after all.
+	// Why has EC2's words for why it ends or has ended; "" while it is alive. Unfilled says that it was pending, and
+	// EC2 had no capacity for it after all.
 	Why      string
 	Unfilled bool
 	// Short is what EC2 had none of before it made this one; of the first of Launch's answer alone.
@@ -244,8 +247,8 @@ type ClassSpec struct {
 	// Context goes into the fleet's field of that name.
 	Context string
 
-	// Likely are instance types that pools of the class allow, best first: no object has it, and Resolve alone asks by it whether
-	// launches are allowed. Empty where no pool is known to allow any.
+	// Likely are instance types that pools of the class allow, best first: no object has it, and Resolve alone asks by
+	// it whether launches are allowed. Empty where no pool is known to allow any.
 	Likely []model.TypeName
 }
 
@@ -327,7 +330,8 @@ type Class struct {
 	InstanceProfile string
 	Reservations    []Reservation // by id
 	PlacementGroup  PlacementGroup
-	// Findings are all that keeps the class from launching; NotReady is about the first, the zero Reason when there is none.
+	// Findings are all that keeps the class from launching; NotReady is about the first, the zero Reason when there is
+	// none.
 	Findings []Finding
 	NotReady model.Reason
 }
@@ -415,7 +419,8 @@ func (r Reservation) Ending(now time.Time) bool {
 	return !from.IsZero() && !now.Before(from)
 }
 
-// Drain is from when the instances of a block are drained, and when EC2 begins to take them back; zero where there is no end.
+// Drain is from when the instances of a block are drained, and when EC2 begins to take them back; zero where there is
+// no end.
 func (r Reservation) Drain() (from, until time.Time) {
 	if !r.Block || r.EndTime.IsZero() {
 		return time.Time{}, time.Time{}

@@ -16,15 +16,15 @@ import (
 // Cluster is the Kubernetes cluster. Implementations are safe for concurrent use; every change is idempotent.
 type Cluster interface {
 	Observer
-	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or another one
-	// has its name.
+	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or
+	// another one has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
-	// Evict asks for a pod's eviction, or deletes it when e.Force is set; either way the pod says that it was disrupted. Errors:
-	// ErrBlocked (a disruption budget says not now; a Blocked has the server's words), ErrNotFound (the pod is gone, or is another pod of
-	// that name).
+	// Evict asks for a pod's eviction, or deletes it when e.Force is set; either way the pod says that it was
+	// disrupted. Errors: ErrBlocked (a disruption budget says not now; a Blocked has the server's words), ErrNotFound
+	// (the pod is gone, or is another pod of that name).
 	Evict(ctx context.Context, e Eviction) error
-	// PodsOn is which pods are on a node by the API server's own word, which is never older than what Observe shows: caches of pods may
-	// be older than those of nodes. A node that is not there has none.
+	// PodsOn is which pods are on a node by the API server's own word, which is never older than what Observe shows:
+	// caches of pods may be older than those of nodes. A node that is not there has none.
 	PodsOn(ctx context.Context, node model.NodeName) ([]Pod, error)
 	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
 	// its own; where the error is a NotPublished, all others are done.
@@ -37,8 +37,8 @@ type Observer interface {
 	Observe() (State, error)
 	// Changed signals, coalesced, that Observe may have something new.
 	Changed() <-chan struct{}
-	// Claim returns what the caches' object of a claim says of it, and whether there is one that Kerf made. An error means that
-	// the object can't be read.
+	// Claim returns what the caches' object of a claim says of it, and whether there is one that Kerf made. An error
+	// means that the object can't be read.
 	Claim(id model.ClaimID) (c model.Claim, there bool, err error)
 }
 
@@ -58,8 +58,8 @@ func (b *Blocked) Error() string { return ErrBlocked.Error() + ": " + b.Says }
 // Is implements what errors.Is asks for.
 func (b *Blocked) Is(target error) bool { return target == ErrBlocked }
 
-// State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id. What a pointer points to
-// never changes: a node that has changed has another one, and one that has not the same.
+// State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id. What a pointer
+// points to never changes: a node that has changed has another one, and one that has not the same.
 type State struct {
 	Nodes   []*Node
 	Pools   []Pool
@@ -88,8 +88,8 @@ type Node struct {
 	Terminating bool // a user, or the cloud, deleted the object; it waits for Kerf's finalizer
 	CreateTime  time.Time
 	Pods        []Pod
-	// Volumes are those that are attached and that a drain has detached, which are all but those of pods that it leaves: the names of
-	// the PersistentVolumes, sorted; of an attachment that names none its own.
+	// Volumes are those that are attached and that a drain has detached, which are all but those of pods that it
+	// leaves: the names of the PersistentVolumes, sorted; of an attachment that names none its own.
 	Volumes []string
 }
 
@@ -115,8 +115,8 @@ type Pod struct {
 	Daemon, Mirror, Critical, Finished bool
 	// ToleratesDisrupted pods tolerate the taint of a draining node, and stay there.
 	ToleratesDisrupted bool
-	// DoNotDisrupt pods are not evicted before the drain's deadline, or before DoNotDisruptUntil where that comes first; zero
-	// means that it never does.
+	// DoNotDisrupt pods are not evicted before the drain's deadline, or before DoNotDisruptUntil where that comes
+	// first; zero means that it never does.
 	DoNotDisrupt      bool
 	DoNotDisruptUntil time.Time
 	Owner             string    // uid of the controller that will make it again; "" for none
@@ -179,7 +179,8 @@ type Eviction struct {
 	Grace time.Duration
 	// Again says that the pod is being deleted already, and has been told why.
 	Again bool
-	// Refused says that the last try has failed: thousands of pods that budgets hold for hours leave the API server to others.
+	// Refused says that the last try has failed: thousands of pods that budgets hold for hours leave the API server to
+	// others.
 	Refused bool
 }
 
@@ -223,7 +224,8 @@ type ClassStatus struct {
 	// Class is what was found for Generation; where Resolved is not set, that is not known yet.
 	Class    cloud.Class
 	Resolved bool
-	// Invalid is what is wrong with the spec itself, and InvalidWhy the same as the reason of a condition; zero when nothing is.
+	// Invalid is what is wrong with the spec itself, and InvalidWhy the same as the reason of a condition; zero when
+	// nothing is.
 	Invalid    model.Reason
 	InvalidWhy string
 	NotReady   model.Reason

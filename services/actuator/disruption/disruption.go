@@ -29,11 +29,12 @@ type Facts struct {
 	Candidates, Replacements []Member
 	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on the replacements are ready, too.
 	WaitForDaemonPods bool
-	// Others are the records of the other disruptions, which are many, nil for none, and Claim looks up a claim that a record names, nil when it is
-	// not stored any more. Both are needed where a disruption for drift is given up.
+	// Others are the records of the other disruptions, which are many, nil for none, and Claim looks up a claim that a
+	// record names, nil when it is not stored any more. Both are needed where a disruption for drift is given up.
 	Others iter.Seq[*model.DisruptionRecord]
 	Claim  func(model.ClaimID) *model.Claim
-	// Allows says that budgets let so many more nodes of a pool be drained now for a reason. Needed where the disruption is staged.
+	// Allows says that budgets let so many more nodes of a pool be drained now for a reason. Needed where the
+	// disruption is staged.
 	Allows func(pool model.PoolName, why model.DisruptionReason, more int) bool
 }
 
@@ -104,8 +105,8 @@ func Step(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	return Result{Disruption: d, Wake: d.AcceptTime.Add(Timeout)}
 }
 
-// Released says that a claim that names the disruption is not its candidate any more: it was rolled back, the claim was left out,
-// or there is no record of it (nil).
+// Released says that a claim that names the disruption is not its candidate any more: it was rolled back, the claim was
+// left out, or there is no record of it (nil).
 func Released(d *model.DisruptionRecord, claim model.ClaimID) bool {
 	return d == nil || d.RolledBack || !slices.Contains(d.Candidates, claim)
 }
@@ -119,8 +120,8 @@ func begun(d model.DisruptionRecord, f Facts) bool {
 	})
 }
 
-// drain drains the candidates that are not draining yet, and ends the disruption once all have ended. Of one that is staged as many as
-// budgets let go now, and those whose turn does not come are left out.
+// drain drains the candidates that are not draining yet, and ends the disruption once all have ended. Of one that is
+// staged as many as budgets let go now, and those whose turn does not come are left out.
 func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
 	r := Result{Disruption: d}
 	left, more := false, map[model.PoolName]int{}

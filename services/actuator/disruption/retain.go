@@ -13,8 +13,8 @@ const (
 	keepRecords = model.LongestPodRest
 	// maxRecords is how many of them are kept at most: the oldest go first.
 	maxRecords = 4000
-	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest pauses, or a
-	// row of failures would be forgotten while it goes on.
+	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest pauses,
+	// or a row of failures would be forgotten while it goes on.
 	keepFailures = 24 * time.Hour
 )
 

@@ -20,8 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/allocatable.tsv")
 
-// allocatableFile holds what pods can use on a node of each bundled type, under a plain AL2023 class. Its values were compared with
-// Karpenter's published table, of which TestAllocatableIsWhatKarpenterPublishes says how; so another value in it needs a reason.
+// allocatableFile holds what pods can use on a node of each bundled type, under a plain AL2023 class. Its values were
+// compared with Karpenter's published table, of which TestAllocatableIsWhatKarpenterPublishes says how; so another
+// value in it needs a reason.
 const allocatableFile = "testdata/allocatable.tsv"
 
 // columns of allocatableFile, after the type's name.
@@ -118,9 +119,10 @@ func TestWhatIsNotBundledIsNamed(t *testing.T) {
 	}
 }
 
-// TestAllocatableIsWhatKarpenterPublishes compares with the page website/content/en/preview/reference/instance-types.md of
-// github.com/aws/karpenter-provider-aws (Apache-2.0), which KERF_INSTANCE_TYPES_PAGE names. That of commit 1d92708, of August
-// 2026, has 1,363 types: 1,342 of them are bundled, and agree but for those that are explained. unbundled names the others.
+// TestAllocatableIsWhatKarpenterPublishes compares with the page website/content/en/preview/reference/instance-types.md
+// of github.com/aws/karpenter-provider-aws (Apache-2.0), which KERF_INSTANCE_TYPES_PAGE names. That of commit 1d92708,
+// of August 2026, has 1,363 types: 1,342 of them are bundled, and agree but for those that are explained. unbundled
+// names the others.
 func TestAllocatableIsWhatKarpenterPublishes(t *testing.T) {
 	t.Parallel()
 	page := os.Getenv("KERF_INSTANCE_TYPES_PAGE")

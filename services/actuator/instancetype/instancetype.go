@@ -96,7 +96,8 @@ type Settings struct {
 	Prefixes int64 `json:",omitempty"`
 	// Nitro and NestedVirtualization leave only types whose hypervisor is nitro, and types that can run virtual machines.
 	Nitro, NestedVirtualization bool `json:",omitempty"`
-	// Memory is how many bytes nodes of a type have turned out to have, by the type's name, in the place of what is computed.
+	// Memory is how many bytes nodes of a type have turned out to have, by the type's name, in the place of what is
+	// computed.
 	Memory map[string]int64 `json:",omitempty"`
 	// PlacementStrategy is that of the placement group that nodes go into, in EC2's words; "" for none.
 	PlacementStrategy string `json:",omitempty"`

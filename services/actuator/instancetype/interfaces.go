@@ -17,7 +17,8 @@ func efaOnly(all []Interface, card int64) int64 {
 	return n
 }
 
-// adapters is how many elastic fabric adapters a node can have: those that the class lists, or else all that the type takes.
+// adapters is how many elastic fabric adapters a node can have: those that the class lists, or else all that the type
+// takes.
 func (r resolved) adapters(t catalog.Type) int64 {
 	if len(r.interfaces) > 0 {
 		return efaOnly(r.interfaces, -1)

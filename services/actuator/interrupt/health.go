@@ -25,8 +25,8 @@ type healthDetail struct {
 	} `json:"affectedEntities"`
 }
 
-// health keeps scheduled changes of EC2. All messages about an event have its ARN: a later one says anew when it begins, or that
-// it is over, for good or because AWS has called it off.
+// health keeps scheduled changes of EC2. All messages about an event have its ARN: a later one says anew when it
+// begins, or that it is over, for good or because AWS has called it off.
 func health(e envelope) (Message, error) {
 	var d healthDetail
 	if err := json.Unmarshal(e.Detail, &d); err != nil {
@@ -71,13 +71,14 @@ func over(event, entity string) bool {
 	return strings.EqualFold(event, "closed") || strings.EqualFold(entity, "RESOLVED") || strings.EqualFold(entity, "UNIMPAIRED")
 }
 
-// survived says that the instance goes on after such a change: a reboot, or maintenance of its host's power or network. Others,
-// and those that are not known, end or stop it.
+// survived says that the instance goes on after such a change: a reboot, or maintenance of its host's power or network.
+// Others, and those that are not known, end or stop it.
 func survived(code string) bool {
 	return strings.Contains(code, "REBOOT") || strings.Contains(code, "MAINTENANCE")
 }
 
-// date reads a time in the forms that AWS writes: mail's, with one digit for the first days of a month or two, and EventBridge's.
+// date reads a time in the forms that AWS writes: mail's, with one digit for the first days of a month or two, and
+// EventBridge's.
 func date(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC1123, "Mon, 2 Jan 2006 15:04:05 MST", time.RFC1123Z, time.RFC3339} {
 		if t, err := time.Parse(layout, s); err == nil && isTime(t) {

@@ -1,5 +1,5 @@
-// Package interrupt reads AWS's notices: the body of a queue message in, notices out; health.go reads those of AWS Health, which
-// are about a time to come and may be withdrawn.
+// Package interrupt reads AWS's notices: the body of a queue message in, notices out; health.go reads those of AWS
+// Health, which are about a time to come and may be withdrawn.
 //
 // It must never know where a message came from or what becomes of a notice. Messages that are none of Kerf's
 // business (an instance that is starting, another service) give no notice and no error; a body that is not a
@@ -21,7 +21,8 @@ import (
 // MaxBody is the largest body that is read, in bytes: SQS's own limit.
 const MaxBody = 1 << 20
 
-// maxID is how long the id of an event or of an instance may be, in bytes: far more than AWS's are, and a part of what a store takes.
+// maxID is how long the id of an event or of an instance may be, in bytes: far more than AWS's are, and a part of what
+// a store takes.
 const maxID = 512
 
 // SpotWarning is how long before the end EC2 announces it: an AWS constant.
@@ -44,8 +45,8 @@ type envelope struct {
 type Message struct {
 	// Time is when it was said: a queue keeps no order.
 	Time time.Time
-	// Notices are sorted by instance and carry no claim: the caller knows whose an instance is. One with the id of an earlier
-	// one takes its place.
+	// Notices are sorted by instance and carry no claim: the caller knows whose an instance is. One with the id of an
+	// earlier one takes its place.
 	Notices []model.Notice
 	// Withdrawn are the ids of notices that hold no longer.
 	Withdrawn []string
@@ -130,8 +131,8 @@ func one(e envelope, kind model.NoticeKind, deadline time.Time) (Message, error)
 	return Message{Notices: []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}}, nil
 }
 
-// stateChange keeps the states that end an instance; the others are the normal course of a launch. On one that has stopped nothing
-// runs any more, and what it had is out of time.
+// stateChange keeps the states that end an instance; the others are the normal course of a launch. On one that has
+// stopped nothing runs any more, and what it had is out of time.
 func stateChange(e envelope) (Message, error) {
 	d, err := detail(e)
 	if err != nil {

@@ -17,8 +17,8 @@ const statusID = "ec2-status/"
 // OfStatus says that a notice of this id was given by Statuses: it holds for as long as Statuses gives it.
 func OfStatus(id string) bool { return strings.HasPrefix(id, statusID) }
 
-// Statuses reads what EC2 finds wrong with instances: those whose checks have failed for long are to go at once, and what EC2 has
-// scheduled is as if AWS Health had told it.
+// Statuses reads what EC2 finds wrong with instances: those whose checks have failed for long are to go at once, and
+// what EC2 has scheduled is as if AWS Health had told it.
 func Statuses(list []cloud.Status, now time.Time) []model.Notice {
 	var out []model.Notice
 	for _, s := range list {

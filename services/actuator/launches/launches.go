@@ -1,8 +1,8 @@
 // Package launches decides which claims are launched by one call, and which of its instances is whose, as pure values.
 //
-// Equal claims cost one call instead of many. The call is stored with each of them before it is made, so that any leader can
-// repeat it, and whose an instance is follows from what is stored: an instance that a claim has stays that claim's, and the
-// others go to the claims that have none, in order. Start reading at Together, then Owners.
+// Equal claims cost one call instead of many. The call is stored with each of them before it is made, so that any
+// leader can repeat it, and whose an instance is follows from what is stored: an instance that a claim has stays that
+// claim's, and the others go to the claims that have none, in order. Start reading at Together, then Owners.
 package launches
 
 import (
@@ -39,8 +39,8 @@ func token(clusterName string, claims ...*model.Claim) string {
 	return "kerf-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// Together names the call that launches each claim with others, where there are claims that ask EC2 for the same. All of them
-// are about to be launched, and sorted by id.
+// Together names the call that launches each claim with others, where there are claims that ask EC2 for the same. All
+// of them are about to be launched, and sorted by id.
 func Together(clusterName string, claims []*model.Claim) {
 	groups := map[string][]*model.Claim{}
 	var order []string
@@ -81,8 +81,8 @@ func asks(c *model.Claim) (string, error) {
 	return string(out), err
 }
 
-// Owners says whose an instance is that has no claim's tag. It remembers what it said, because a claim has an instance only once
-// that is stored.
+// Owners says whose an instance is that has no claim's tag. It remembers what it said, because a claim has an instance
+// only once that is stored.
 type Owners struct {
 	// Claims are all that there are, and Of the claim that has an instance; "" for none.
 	claims   map[model.ClaimID]*model.Claim
@@ -142,8 +142,8 @@ func (o *Owners) promise(i *cloud.Instance) model.ClaimID {
 	return id
 }
 
-// without are the claims that neither have an instance nor were given one: those that wait for one first, then those that are
-// about to end, and have to end theirs.
+// without are the claims that neither have an instance nor were given one: those that wait for one first, then those
+// that are about to end, and have to end theirs.
 func (o *Owners) without(members []*model.Claim) []*model.Claim {
 	taken := map[model.ClaimID]bool{}
 	for _, id := range o.promised {

@@ -6,9 +6,10 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Adopt makes a claim anew that the store has lost: c is what its object says, and i the instance with its tag, nil when there is
-// none any more; then what may be left of the claim is cleaned up. Leaving says that its node was being emptied by choice, for a
-// disruption that nothing is known of now: such a node opens again. When the user has deleted the object, it says so again.
+// Adopt makes a claim anew that the store has lost: c is what its object says, and i the instance with its tag, nil
+// when there is none any more; then what may be left of the claim is cleaned up. Leaving says that its node was being
+// emptied by choice, for a disruption that nothing is known of now: such a node opens again. When the user has deleted
+// the object, it says so again.
 func Adopt(c model.Claim, i *Instance, leaving bool, now time.Time) model.Claim {
 	c.Attempt = 1                 // it was launched, so there was at least one
 	c.Drifted = model.Reason{}    // which is looked at again

@@ -11,8 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// stuckAfter is how long past its own deadline a deleted pod is waited for, because its kubelet is gone and nothing will end it; and
-// past that of a drain any pod.
+// stuckAfter is how long past its own deadline a deleted pod is waited for, because its kubelet is gone and nothing
+// will end it; and past that of a drain any pod.
 const stuckAfter = time.Minute
 
 // lastTier is the highest value of tier.
@@ -37,9 +37,9 @@ type DrainInput struct {
 
 // Drain is the next step of a drain.
 type Drain struct {
-	// Evictions to ask for now, in the order in which the scheduler comes upon their successors, about: those first that are tied to
-	// few nodes, because others take the room there as gladly as any, and of each kind the largest first, because a large one finds
-	// none where small ones have taken some everywhere.
+	// Evictions to ask for now, in the order in which the scheduler comes upon their successors, about: those first
+	// that are tied to few nodes, because others take the room there as gladly as any, and of each kind the largest
+	// first, because a large one finds none where small ones have taken some everywhere.
 	Evictions []cluster.Eviction
 	// Ask says that the API server itself is to be asked for the node's pods: none is seen that leaves.
 	Ask bool
@@ -53,9 +53,10 @@ type Drain struct {
 
 // PlanDrain decides which pods leave next. Pods go in tiers, each only when the one before is gone: plain pods,
 // DaemonSet pods, critical pods, critical DaemonSet pods. A pod that must not be disrupted waits for its own protection
-// to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period. What is left
-// a while after the deadline goes with the instance. Where no pod is seen the API server is asked: the watch of pods may be behind that of
-// nodes, whose taint is seen already, and pods that came just before would end with the instance.
+// to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period.
+// What is left a while after the deadline goes with the instance. Where no pod is seen the API server is asked: the
+// watch of pods may be behind that of nodes, whose taint is seen already, and pods that came just before would end with
+// the instance.
 func PlanDrain(in DrainInput, now time.Time) Drain {
 	var d Drain
 	first := lastTier + 1
@@ -200,7 +201,8 @@ func stuck(p cluster.Pod, now time.Time) bool {
 	return !p.Finished && !p.DeletionTime.IsZero() && !now.Before(p.DeletionTime.Add(stuckAfter))
 }
 
-// Unseen says why a node of which no pod is seen is not empty: the API server has one there that leaves. "" where it has none.
+// Unseen says why a node of which no pod is seen is not empty: the API server has one there that leaves. "" where it
+// has none.
 func Unseen(node model.NodeName, pods []cluster.Pod, now time.Time) string {
 	for _, p := range pods {
 		if leaves(p, now) {

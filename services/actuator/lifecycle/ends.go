@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// untaintedFor is how long before its end, beside what its pods need, a drain goes on though the node is not tainted: what is evicted there
-// may come back.
+// untaintedFor is how long before its end, beside what its pods need, a drain goes on though the node is not tainted:
+// what is evicted there may come back.
 const untaintedFor = 2 * time.Minute
 
 // excludeWait is how long a drain waits for load balancers to be told, where somebody takes the label off again.
@@ -27,8 +27,8 @@ func drain(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimDraining, now), EffectTaintNode)
 }
 
-// drainOpen ends an instance whose node has not registered. Where the node is open all the same, it runs pods, which are moved as those of any
-// node, and it has registered: the leader that opened it has ended before that was stored.
+// drainOpen ends an instance whose node has not registered. Where the node is open all the same, it runs pods, which
+// are moved as those of any node, and it has registered: the leader that opened it has ended before that was stored.
 func drainOpen(c model.Claim, e Event, now time.Time) Result {
 	closed := func(t model.Taint) bool { return t.Key == labels.TaintUnregistered && t.Effect == model.NoExecute }
 	if !e.NodeThere || slices.ContainsFunc(e.Node.Taints, closed) {
@@ -73,8 +73,8 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 	return drainNext(c, e, now)
 }
 
-// drainUntainted lets nothing leave before nothing new can come, as long as there is time: where the node can't be tainted, because a
-// webhook refuses it or is down, its pods go all the same before they end with the instance.
+// drainUntainted lets nothing leave before nothing new can come, as long as there is time: where the node can't be
+// tainted, because a webhook refuses it or is down, its pods go all the same before they end with the instance.
 func drainUntainted(c model.Claim, e Event, now time.Time) Result {
 	until := halfway(c)
 	if late := c.DrainDeadline.Add(-untaintedFor - longestGrace(e.Node)); !until.IsZero() && late.After(until) {
@@ -134,7 +134,8 @@ func drainNext(c model.Claim, e Event, now time.Time) Result {
 	return r
 }
 
-// drainTimeout ends the instance of a drain whose time is over while it is not known which node is its: nothing can be evicted there.
+// drainTimeout ends the instance of a drain whose time is over while it is not known which node is its: nothing can be
+// evicted there.
 func drainTimeout(c model.Claim, e Event, now time.Time) Result {
 	if e.NodeThere || c.DrainDeadline.IsZero() {
 		return does(c)
@@ -155,8 +156,8 @@ func end(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// nodeMissing ends an instance whose node somebody took out of the cluster. Its pods have been made again elsewhere, and those
-// that it still runs do harm: they are the second of their name.
+// nodeMissing ends an instance whose node somebody took out of the cluster. Its pods have been made again elsewhere,
+// and those that it still runs do harm: they are the second of their name.
 func nodeMissing(c model.Claim, e Event, now time.Time) Result {
 	deadline := e.Time.Add(NodeMissingTimeout)
 	c.Failure = about(c, model.CodeUnhealthy, "node %s is not in the cluster, though instance %s runs", c.Node, c.InstanceID)

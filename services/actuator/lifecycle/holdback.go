@@ -30,9 +30,9 @@ func heldBack(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time)
 	return nil, time.Time{}
 }
 
-// later lists pods that go to nodes which are kept for them, while others of the node are still to be evicted. The others' successors
-// go first: they may take what the nodes that are open have left, and nothing of what is kept. Else these would take it, as gladly
-// as any, and the others find no room.
+// later lists pods that go to nodes which are kept for them, while others of the node are still to be evicted. The
+// others' successors go first: they may take what the nodes that are open have left, and nothing of what is kept. Else
+// these would take it, as gladly as any, and the others find no room.
 func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.Time) (map[string]bool, time.Time) {
 	until := c.StateTime.Add(mostLater)
 	if !now.Before(until) {
@@ -56,11 +56,12 @@ func later(c model.Claim, n cluster.Node, goes func(model.PodID) bool, now time.
 // stops says that the instance works no longer: nothing is won by waiting there.
 func stops(n *model.Notice) bool { return n.Kind == model.NoticeStateChange && Interrupts(*n) }
 
-// uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
-// been made yet: it is asked for when the drain begins, and anew where what was bought has failed, or another leader began before there
-// was one. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
-// notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as long as a claim is on its way, but no longer
-// than two instances may take to join, one after the other: what is bought may fail again and again. It says when the answer changes by itself, zero for never.
+// uncertain lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has
+// not been made yet: it is asked for when the drain begins, and anew where what was bought has failed, or another
+// leader began before there was one. No pod waits past the time that the evictions need: the pod's own grace and a
+// slack, or half of what the notice leaves, whichever ends earlier; where it leaves all the time, a pod waits for as
+// long as a claim is on its way, but no longer than two instances may take to join, one after the other: what is bought
+// may fail again and again. It says when the answer changes by itself, zero for never.
 func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time) {
 	all := s.Places()
 	half := halfway(c)
@@ -87,8 +88,8 @@ func uncertain(c model.Claim, s Seen, now time.Time) (map[string]bool, time.Time
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// Places says for which pods a claim is on its way, and which claims are ready for a pod. It is made of all claims, so once for
-// all nodes that are interrupted together.
+// Places says for which pods a claim is on its way, and which claims are ready for a pod. It is made of all claims, so
+// once for all nodes that are interrupted together.
 type Places struct {
 	coming map[model.PodID]bool
 	ready  map[model.PodID][]model.ClaimID

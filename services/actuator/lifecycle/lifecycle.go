@@ -24,8 +24,8 @@ const (
 	RegistrationTimeout = 15 * time.Minute
 	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute
-	// NodeMissingTimeout is how long the cluster may lack the node of an instance that runs: a kubelet registers its node anew
-	// when it is started again, and not before.
+	// NodeMissingTimeout is how long the cluster may lack the node of an instance that runs: a kubelet registers its
+	// node anew when it is started again, and not before.
 	NodeMissingTimeout = 5 * time.Minute
 	// VisibilityDelay is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
 	VisibilityDelay = time.Minute
@@ -39,8 +39,8 @@ const (
 	EventUnspecified EventKind = iota
 	// EventStart: the claim's class is ready and Offerings are what it may be launched as now.
 	EventStart
-	// EventTick: time has passed. Deadline is when a claim that is launching, launched or registered is given up; of the last, and of one
-	// that drains, Node is the node, if NodeThere.
+	// EventTick: time has passed. Deadline is when a claim that is launching, launched or registered is given up; of
+	// the last, and of one that drains, Node is the node, if NodeThere.
 	EventTick
 	// EventLaunched: the launch returned Instance.
 	EventLaunched
@@ -59,8 +59,8 @@ const (
 	EventNodeSeen
 	// EventNodeAbsent: the cluster has had no node for the claim since Time; Reason, if set, is why its instance must stay.
 	EventNodeAbsent
-	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens. Node is the node,
-	// if NodeThere.
+	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens. Node
+	// is the node, if NodeThere.
 	EventDrain
 	// EventDisrupt: Disruption was accepted and names the claim.
 	EventDisrupt
@@ -121,18 +121,20 @@ type Event struct {
 	Offerings []model.RankedOffering
 
 	Node cluster.Node
-	// NodeThere says for EventInstanceEnded, EventInstanceAbsent, EventDrain and EventTick that the cluster has a node for the claim.
+	// NodeThere says for EventInstanceEnded, EventInstanceAbsent, EventDrain and EventTick that the cluster has a node
+	// for the claim.
 	NodeThere bool
 	// Held are pods ("namespace/name") whose eviction should wait a little; Blocked are those whose last eviction was
 	// refused, with the words.
 	Held    map[string]bool
 	Blocked map[string]string
-	// Unasked says that the API server itself was not asked yet for the pods of a node that is drained, or had others than are seen;
-	// Trouble is what came of asking so far, or of shutting the node.
+	// Unasked says that the API server itself was not asked yet for the pods of a node that is drained, or had others
+	// than are seen; Trouble is what came of asking so far, or of shutting the node.
 	Unasked bool
 	Trouble string
-	// Kept says that the node may stay closed to others, though it is in use otherwise, until pods that are on their way to it are
-	// there; Firm that no new pods are to go to a node that is to be removed later, not even those that find no other.
+	// Kept says that the node may stay closed to others, though it is in use otherwise, until pods that are on their
+	// way to it are there; Firm that no new pods are to go to a node that is to be removed later, not even those that
+	// find no other.
 	Kept, Firm bool
 
 	Disruption       model.DisruptionID

@@ -257,7 +257,8 @@ func TestNodeThatGoesLaterIsMarked(t *testing.T) {
 	}
 }
 
-// A node that is kept for pods becomes Registered and Initialized while only Kerf's own taint keeps others off; else that is not so.
+// A node that is kept for pods becomes Registered and Initialized while only Kerf's own taint keeps others off; else
+// that is not so.
 func TestANodeThatIsKeptIsInUseThoughItIsClosed(t *testing.T) {
 	for _, x := range []struct {
 		effect model.TaintEffect

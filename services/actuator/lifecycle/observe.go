@@ -14,8 +14,8 @@ const (
 	noticeMargin = 5 * time.Second
 	// MaintenanceLead is how long before a scheduled change of its instance a node is drained.
 	MaintenanceLead = time.Hour
-	// shortNotice is what a scheduled change must leave for its start to be a deadline: where that has come, or nearly, its pods
-	// lose less by what AWS may do to them than by a deletion for certain.
+	// shortNotice is what a scheduled change must leave for its start to be a deadline: where that has come, or nearly,
+	// its pods lose less by what AWS may do to them than by a deletion for certain.
 	shortNotice = 2 * time.Minute
 )
 
@@ -28,8 +28,8 @@ type Seen struct {
 	Record func(cloud.Instance) Instance
 	// Node is the claim's; nil when the cluster shows none.
 	Node *cluster.Node
-	// NodeMissing is since when the cluster has none; zero while it has one, or does not know which of several it is. MustStay
-	// says why an instance whose node is missing must stay.
+	// NodeMissing is since when the cluster has none; zero while it has one, or does not know which of several it is.
+	// MustStay says why an instance whose node is missing must stay.
 	NodeMissing time.Time
 	MustStay    model.Reason
 	// Deleted says that a user has deleted the claim's object.

@@ -106,7 +106,8 @@ func TestWhatWasSeenSaysNothingAboutTheNextState(t *testing.T) {
 	}
 }
 
-// A leader opens a node before it stores that the node is registered. Where it ends in between, the next one finds pods there.
+// A leader opens a node before it stores that the node is registered. Where it ends in between, the next one finds pods
+// there.
 func TestANodeThatIsOpenIsDrainedThoughItIsNotRegistered(t *testing.T) {
 	unregistered := func(effect model.TaintEffect) *cluster.Node {
 		n := syncedNode(nil)
@@ -201,8 +202,8 @@ func TestPodsOfANodeThatHasAllTheTimeWaitForTheirNextOne(t *testing.T) {
 	}
 }
 
-// TestAPlanIsWaitedForAnew has pods of an interrupted node wait for a plan, as what was bought for them has failed, or another leader
-// has begun before there was one.
+// TestAPlanIsWaitedForAnew has pods of an interrupted node wait for a plan, as what was bought for them has failed, or
+// another leader has begun before there was one.
 func TestAPlanIsWaitedForAnew(t *testing.T) {
 	claim, node := inState(model.ClaimDraining), cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p"}}}
 	claim.DisruptionReason = model.ReasonInterrupted

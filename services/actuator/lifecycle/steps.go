@@ -92,8 +92,8 @@ func launch(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other launches:
-// what EC2 was not asked for is not late, nor what it has put off because there are too many calls.
+// LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other
+// launches: what EC2 was not asked for is not late, nor what it has put off because there are too many calls.
 func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, now time.Time) time.Time {
 	since := c.StateTime
 	if begun.After(since) {
@@ -149,8 +149,8 @@ func launchFailed(c model.Claim, e Event, now time.Time) Result {
 	return does(c)
 }
 
-// answersBeforeOther is how many answers that nothing was made a claim takes for one capacity type before it tries the next:
-// longer than AWS takes to hear of what was just made.
+// answersBeforeOther is how many answers that nothing was made a claim takes for one capacity type before it tries the
+// next: longer than AWS takes to hear of what was just made.
 const answersBeforeOther = 6
 
 // otherCapacityFirst has what can be had of other capacity types before that of the first.
@@ -179,8 +179,8 @@ func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since begun. A node that
-// has joined may have waited for a leader to let it open: it has the whole time again.
+// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since
+// begun. A node that has joined may have waited for a leader to let it open: it has the whole time again.
 func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time) time.Time {
 	since := c.LaunchTime
 	if n != nil && begun.After(since) {
@@ -272,8 +272,8 @@ func keepSynced(c model.Claim, e Event) (Result, bool) {
 	return does(c, EffectSyncNode), false
 }
 
-// NotInitialized says what a node still lacks before pods can rely on it; "" when nothing. Kerf's own taint is none of it: that one
-// goes when Kerf says so.
+// NotInitialized says what a node still lacks before pods can rely on it; "" when nothing. Kerf's own taint is none of
+// it: that one goes when Kerf says so.
 func NotInitialized(c model.Claim, n cluster.Node) string {
 	if !n.Ready {
 		return "it is not ready"
@@ -314,9 +314,9 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 	return Result{Claim: c, Effects: taintEffects(c, e)}
 }
 
-// taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up; and away from one
-// that is to go later, if they can go elsewhere, or in any case while others are being moved: where these land there, they would be
-// moved again, or keep the node. Where its turn has come it is not let open in between.
+// taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up; and away
+// from one that is to go later, if they can go elsewhere, or in any case while others are being moved: where these land
+// there, they would be moved again, or keep the node. Where its turn has come it is not let open in between.
 func taintEffects(c model.Claim, e Event) []Effect {
 	var out []Effect
 	has := tainted(e.Node, labels.TaintDisrupted)

@@ -1,8 +1,8 @@
-// Package neighbours says whether the pods around allow a pod to run on a node: what kube-scheduler filters by in its plugins
-// PodTopologySpread and InterPodAffinity. The actuator asks before it binds a pod itself.
+// Package neighbours says whether the pods around allow a pod to run on a node: what kube-scheduler filters by in its
+// plugins PodTopologySpread and InterPodAffinity. The actuator asks before it binds a pod itself.
 //
-// It must never know an API server, and it decides about one pod at a time, as the scheduler does. test/differential compares it
-// with the scheduler's own code. Start reading at Cluster.Allows; rules.go reads what a pod asks for.
+// It must never know an API server, and it decides about one pod at a time, as the scheduler does. test/differential
+// compares it with the scheduler's own code. Start reading at Cluster.Allows; rules.go reads what a pod asks for.
 package neighbours
 
 import (
@@ -44,8 +44,8 @@ type repelling struct {
 	of   map[string]int
 }
 
-// New takes nodes, and pods with the names of the nodes that they run on. Pods that have ended don't belong there. Pods on other
-// nodes are not counted, as the scheduler doesn't.
+// New takes nodes, and pods with the names of the nodes that they run on. Pods that have ended don't belong there. Pods
+// on other nodes are not counted, as the scheduler doesn't.
 func New(nodes []*corev1.Node, pods iter.Seq2[*corev1.Pod, string]) *Cluster {
 	c := &Cluster{
 		nodes: make(map[string]*corev1.Node, len(nodes)), domains: map[string]map[string]string{}, tallies: map[string]*tally{},

@@ -20,15 +20,15 @@ import (
 type Rules struct {
 	pod    *corev1.Pod
 	spread []spread
-	// near has a count for each term of required affinity, of the pods that all terms mean; selfAffine says that these mean the
-	// pod itself.
+	// near has a count for each term of required affinity, of the pods that all terms mean; selfAffine says that these
+	// mean the pod itself.
 	near       []count
 	selfAffine bool
 	apart      []count
 }
 
-// count is what is counted: pods on nodes, by the domains of a topology key. What has the same id counts the same; what has the
-// same where counts on the same nodes, by the same key.
+// count is what is counted: pods on nodes, by the domains of a topology key. What has the same id counts the same; what
+// has the same where counts on the same nodes, by the same key.
 type count struct {
 	id, where, key string
 	nodes          func(*corev1.Node) bool
@@ -41,8 +41,8 @@ type spread struct {
 	maxSkew, minDomains, self int
 }
 
-// Read reads a pod's rules. It returns false where they can't be decided by pods and nodes alone: namespaces that are selected
-// by their labels.
+// Read reads a pod's rules. It returns false where they can't be decided by pods and nodes alone: namespaces that are
+// selected by their labels.
 func Read(p *corev1.Pod) (*Rules, bool) {
 	r := &Rules{pod: p}
 	if err := r.readSpread(p); err != nil {
@@ -179,7 +179,8 @@ type term struct {
 	id, key    string
 	namespaces []string
 	selector   labels.Selector
-	// everywhere says that pods of all namespaces are meant; somewhere, that the labels of namespaces decide, which are not known.
+	// everywhere says that pods of all namespaces are meant; somewhere, that the labels of namespaces decide, which are
+	// not known.
 	everywhere, somewhere bool
 }
 

@@ -12,8 +12,8 @@ import (
 // Arrivals are how many pods are to come to a claim, by the uid of the controller that makes them.
 type Arrivals map[string]int
 
-// ArrivalsOf are those in place of the pods that a claim is bought for, which run on nodes that go. Their names are not known before they
-// are there. Those that nothing makes again are not counted.
+// ArrivalsOf are those in place of the pods that a claim is bought for, which run on nodes that go. Their names are not
+// known before they are there. Those that nothing makes again are not counted.
 func ArrivalsOf(bought []model.PodID, going []cluster.Node) []model.Arrivals {
 	count := map[string]int{}
 	for i := range going {
@@ -39,9 +39,9 @@ func To(c *model.Claim) Arrivals {
 	return out
 }
 
-// Next are the pods to let in now: of those that wait, as many of each controller as are still to come after those that have. Waiting
-// lists the pods of a controller that have no node, of which those that preemption has nominated stay where they are; came are those that
-// have been let in, by id, with their controllers, and refused those that can't be.
+// Next are the pods to let in now: of those that wait, as many of each controller as are still to come after those that
+// have. Waiting lists the pods of a controller that have no node, of which those that preemption has nominated stay
+// where they are; came are those that have been let in, by id, with their controllers, and refused those that can't be.
 func (a Arrivals) Next(waiting func(owner string) []cluster.UnboundPod, came map[model.PodID]string, refused map[model.PodID]bool) []cluster.UnboundPod {
 	var out []cluster.UnboundPod
 	for owner, n := range a.without(came) {

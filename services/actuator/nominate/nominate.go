@@ -17,8 +17,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Expected is where the newest plan has each pod that it found a place for. It is as large as that plan, and does not change once
-// it is made. The zero value expects nothing.
+// Expected is where the newest plan has each pod that it found a place for. It is as large as that plan, and does not
+// change once it is made. The zero value expects nothing.
 type Expected struct {
 	// place is by pod; claims and nodes list the pods of each, sorted.
 	place  map[model.PodID]model.Placement
@@ -42,8 +42,8 @@ func Restore(claims []*model.Claim) *Expected {
 	return index(list)
 }
 
-// Take takes a plan's word for where pods go, and which it leaves pending. What was expected before is void: a plan speaks of
-// every pod that needs a node. There says whether a claim is there: one that was refused will not come.
+// Take takes a plan's word for where pods go, and which it leaves pending. What was expected before is void: a plan
+// speaks of every pod that needs a node. There says whether a claim is there: one that was refused will not come.
 func Take(placements []model.Placement, left []model.PodID, there func(model.ClaimID) bool) *Expected {
 	e := index(slices.DeleteFunc(slices.Clone(placements), func(p model.Placement) bool { return p.Claim != "" && !there(p.Claim) }))
 	for _, p := range left {
@@ -160,9 +160,10 @@ func (r *Room) GiveBack(wants func(model.PodID) bool) {
 	}
 }
 
-// Bind parts what is due on the node: pods that are bound there, because nothing but the node and the pods around decide about
-// them and they fit: into what the claim was bought with where it was bought for them, else beside that; and the rest, which is
-// nominated. A pod takes its room once, however often it is asked about. Requests is cluster.Nominator's Bindable.
+// Bind parts what is due on the node: pods that are bound there, because nothing but the node and the pods around
+// decide about them and they fit: into what the claim was bought with where it was bought for them, else beside that;
+// and the rest, which is nominated. A pod takes its room once, however often it is asked about. Requests is
+// cluster.Nominator's Bindable.
 func (r *Room) Bind(list []cluster.Nomination, requests func(model.PodID) (model.Amounts, bool)) (bind, rest []cluster.Nomination) {
 	if r.short {
 		return nil, list
@@ -207,8 +208,8 @@ func Again(list []cluster.Nomination, w World) []cluster.Nomination {
 	return out
 }
 
-// Starting says that more than Kerf's own taint keeps pods off a node for now: it is not ready, or still has a taint that it
-// has only while it starts.
+// Starting says that more than Kerf's own taint keeps pods off a node for now: it is not ready, or still has a taint
+// that it has only while it starts.
 func Starting(c *model.Claim, n *cluster.Node) bool {
 	return !n.Ready || slices.ContainsFunc(n.Taints, func(t model.Taint) bool {
 		if t.Key == labels.TaintUnregistered || t.Effect == model.PreferNoSchedule {

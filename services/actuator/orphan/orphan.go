@@ -17,8 +17,8 @@ const margin = time.Minute
 type World struct {
 	Instances []cloud.Instance
 	Claims    map[model.ClaimID]*model.Claim
-	// Mirrored says that a claim has an object that Kerf made. It does not before it is stored, and is not forgotten as long as it
-	// does: one that the store does not know was lost.
+	// Mirrored says that a claim has an object that Kerf made. It does not before it is stored, and is not forgotten as
+	// long as it does: one that the store does not know was lost.
 	Mirrored func(model.ClaimID) bool
 	// Born is when the store was first used for this cluster.
 	Born time.Time

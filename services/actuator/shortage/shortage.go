@@ -1,9 +1,9 @@
 // Package shortage is the memory of what EC2 has none of, as pure functions: what a shortage is about, for how long it is
 // believed, and when one claim may try what was short.
 //
-// The first time a shortage is believed for as long as the configuration says, and each time in a row for twice as long. What
-// is worth another try is tried by one claim at first, and by twice as many after each that comes to something; a claim that has
-// other offerings may ask for it beside those. Start reading at Memory.
+// The first time a shortage is believed for as long as the configuration says, and each time in a row for twice as
+// long. What is worth another try is tried by one claim at first, and by twice as many after each that comes to
+// something; a claim that has other offerings may ask for it beside those. Start reading at Memory.
 package shortage
 
 import (
@@ -33,8 +33,8 @@ func OfQuota(t model.TypeName, vcpu int64) model.TypeName {
 
 const groupPrefix = "group:"
 
-// Within is a shortage that a launch into the placement group has met; "" is no group. There may be some outside it, but for what
-// the account may not have.
+// Within is a shortage that a launch into the placement group has met; "" is no group. There may be some outside it,
+// but for what the account may not have.
 func Within(group string, s model.Shortage) model.Shortage {
 	if group != "" && !strings.Contains(string(s.InstanceType), ":") {
 		s.InstanceType = model.TypeName(groupPrefix+group+":") + s.InstanceType
@@ -82,8 +82,8 @@ func KeyOf(s model.Shortage) Key { return Key{s.InstanceType, s.Zone, s.Capacity
 // Memory is the shortages that are remembered, those that are over for a while among them.
 type Memory map[Key]model.Shortage
 
-// Again is a shortage that was seen now, with how long it is believed: longer than the last time where that was lately. What
-// is believed already is not counted twice.
+// Again is a shortage that was seen now, with how long it is believed: longer than the last time where that was lately.
+// What is believed already is not counted twice.
 func (m Memory) Again(s model.Shortage, first time.Duration, now time.Time) model.Shortage {
 	old, ok := m[KeyOf(s)]
 	s.Tries = 0
@@ -117,14 +117,15 @@ func ForgottenAt(s model.Shortage, first time.Duration) time.Time {
 	return s.Until.Add(believed(s, first))
 }
 
-// State is until when there is believed to be none of an offering, zero for now, and how many claims may try it at once where it
-// was short lately; zero where as many as want to.
+// State is until when there is believed to be none of an offering, zero for now, and how many claims may try it at once
+// where it was short lately; zero where as many as want to.
 type State struct {
 	Until time.Time
 	Tries int
 }
 
-// Lookup finds what is remembered of offerings, of which there are thousands: quotas, which any shortage may be of, are looked for once.
+// Lookup finds what is remembered of offerings, of which there are thousands: quotas, which any shortage may be of, are
+// looked for once.
 type Lookup struct {
 	memory Memory
 	quotas []quota

@@ -97,8 +97,8 @@ func TestWhatAPlacementGroupHasNoneOf(t *testing.T) {
 	}
 }
 
-// TestThousandsOfOfferingsAreLookedUpWithoutReadingEachShortage: all offerings are priced anew with each shortage, and 1,000 interrupted
-// nodes are a hundred of these.
+// TestThousandsOfOfferingsAreLookedUpWithoutReadingEachShortage: all offerings are priced anew with each shortage, and
+// 1,000 interrupted nodes are a hundred of these.
 func TestThousandsOfOfferingsAreLookedUpWithoutReadingEachShortage(t *testing.T) {
 	now := time.Now()
 	s := model.Shortage{InstanceType: OfQuota("m5.xlarge", 4), CapacityType: model.OnDemand, Until: now.Add(time.Hour)}

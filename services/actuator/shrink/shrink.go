@@ -1,5 +1,5 @@
-// Package shrink knows which nodes are to lose their pods first when workloads are scaled down, and says which pods are to be
-// told so: by the annotation controller.kubernetes.io/pod-deletion-cost.
+// Package shrink knows which nodes are to lose their pods first when workloads are scaled down, and says which pods are
+// to be told so: by the annotation controller.kubernetes.io/pod-deletion-cost.
 //
 // It decides only: it must never know an API server, and has no clock. Start reading at Order.
 package shrink
@@ -43,8 +43,8 @@ func (o *Order) Take(nodes []model.NodeVerdict) {
 	*o = next
 }
 
-// Due are replicas with the cost that is to be written, at most so many; more says that there are others. It goes on at the node where
-// it ended the last time, and goes through all at most.
+// Due are replicas with the cost that is to be written, at most so many; more says that there are others. It goes on at
+// the node where it ended the last time, and goes through all at most.
 func (o *Order) Due(on func(model.NodeName) []cluster.Replica, most int) (due []cluster.Replica, more bool) {
 	for range o.nodes {
 		node := o.nodes[o.at]

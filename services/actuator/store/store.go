@@ -20,7 +20,8 @@ type Store interface {
 	// that. It returns the new revision. Errors: ErrFenced when another leader has taken over, ErrTooLarge; any other
 	// leaves it open whether the batch was written, and only a Load can tell.
 	Commit(ctx context.Context, fence Fence, b Batch) (Revision, error)
-	// Remember keeps a fact that could be learned anew elsewhere, in the place of what was kept of the name. Errors: as of Commit.
+	// Remember keeps a fact that could be learned anew elsewhere, in the place of what was kept of the name. Errors: as
+	// of Commit.
 	Remember(ctx context.Context, fence Fence, name string, data []byte) error
 	// Recall returns what was kept; nil when nothing was.
 	Recall(ctx context.Context, name string) ([]byte, error)
@@ -67,8 +68,8 @@ type Contents struct {
 	Born time.Time
 }
 
-// Batch is a set of writes that stand or fall together. A nil slice changes nothing. Of several writes of one object the last
-// counts, and a deletion more than those.
+// Batch is a set of writes that stand or fall together. A nil slice changes nothing. Of several writes of one object
+// the last counts, and a deletion more than those.
 type Batch struct {
 	PutClaims         []model.Claim
 	DeleteClaims      []model.ClaimID

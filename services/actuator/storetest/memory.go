@@ -213,8 +213,8 @@ func (m *Memory) Depose() {
 	m.leave(c)
 }
 
-// Usurp lets another candidate lead in the place of the leader, and does not tell that: a process that was paused for longer
-// than its lease does not know yet.
+// Usurp lets another candidate lead in the place of the leader, and does not tell that: a process that was paused for
+// longer than its lease does not know yet.
 func (m *Memory) Usurp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

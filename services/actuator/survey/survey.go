@@ -94,7 +94,8 @@ func (c Config) ask(ctx context.Context, m *ec2.Market, bundled *catalog.Catalog
 	return out, nil
 }
 
-// price enters prices: those of AWS, where it has none the bundled ones as estimates. What AWS does not tell, it takes over.
+// price enters prices: those of AWS, where it has none the bundled ones as estimates. What AWS does not tell, it takes
+// over.
 func price(c *catalog.Catalog, listed map[model.TypeName]int64, spot map[cloud.TypeZone]int64, bundled *catalog.Catalog) {
 	here := map[string]bool{}
 	for _, z := range c.Zones {

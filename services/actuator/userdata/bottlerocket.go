@@ -8,7 +8,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// bottlerocket puts the generated settings into the class's own document. What that says about Kubernetes beside them stays.
+// bottlerocket puts the generated settings into the class's own document. What that says about Kubernetes beside them
+// stays.
 func bottlerocket(n Node) (string, error) {
 	document := map[string]any{}
 	if _, err := toml.Decode(n.Custom, &document); err != nil {

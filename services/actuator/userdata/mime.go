@@ -69,8 +69,8 @@ func customParts(text string) ([]part, error) {
 	return multiparts(multipart.NewReader(bytes.NewReader(body), boundary))
 }
 
-// closed ends a message whose last line begins a part that has nothing: boot programs take that line for the end, and so does
-// the message of many a workshop.
+// closed ends a message whose last line begins a part that has nothing: boot programs take that line for the end, and
+// so does the message of many a workshop.
 func closed(body []byte, boundary string) []byte {
 	text := bytes.TrimRight(body, " \t\r\n")
 	if boundary == "" || !bytes.HasSuffix(text, []byte("\n--"+boundary)) {

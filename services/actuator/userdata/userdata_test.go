@@ -340,8 +340,8 @@ func TestBottlerocketsLocalDisksAreJoinedOnce(t *testing.T) {
 	}
 }
 
-// TestNodesOfEachFamilyRegisterClosed has the taint that keeps pods away until Kerf knows the node, and none of the labels that a
-// kubelet is not allowed to give itself.
+// TestNodesOfEachFamilyRegisterClosed has the taint that keeps pods away until Kerf knows the node, and none of the
+// labels that a kubelet is not allowed to give itself.
 func TestNodesOfEachFamilyRegisterClosed(t *testing.T) {
 	for _, family := range []string{instancetype.AL2, instancetype.AL2023, instancetype.Bottlerocket, instancetype.Windows2019, instancetype.Windows2022, instancetype.Windows2025} {
 		b := boot()

@@ -225,8 +225,8 @@ func Tolerations(in []model.Toleration) []*clusterpb.Toleration {
 	})
 }
 
-// reason reads a reason that need not be there. It only explains, so a code of another release is kept, and no reason to refuse what it
-// stands in: with one claim of a newer release's an older planner would plan nothing.
+// reason reads a reason that need not be there. It only explains, so a code of another release is kept, and no reason
+// to refuse what it stands in: with one claim of a newer release's an older planner would plan nothing.
 func (r *reader) reason(field string, in *clusterpb.Reason) model.Reason {
 	if in == nil {
 		return model.Reason{}

@@ -7,9 +7,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of nodes that
-// stay, why pods stay pending, and what became of overlays and buffers. Reasons that this version does not know are no errors.
-// The error is an *Error.
+// ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of
+// nodes that stay, why pods stay pending, and what became of overlays and buffers. Reasons that this version does not
+// know are no errors. The error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
 	r.at("plan", "plan", "")

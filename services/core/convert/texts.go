@@ -7,9 +7,9 @@ import (
 // mostTexts bounds what Texts knows: 2,000 nodes and what they are, several times over.
 const mostTexts = 1 << 16
 
-// Texts holds each text once that many objects have: labels, the names of types, zones and resources, which class a pod is of and
-// which node it is on. A message that comes over the wire has a copy of its own of each. The zero value knows none; it is not safe
-// for concurrent use.
+// Texts holds each text once that many objects have: labels, the names of types, zones and resources, which class a pod
+// is of and which node it is on. A message that comes over the wire has a copy of its own of each. The zero value knows
+// none; it is not safe for concurrent use.
 type Texts struct{ known map[string]string }
 
 // share has a field refer to the one copy of its text.
@@ -29,8 +29,8 @@ func (t *Texts) share(fields ...*string) {
 	}
 }
 
-// Share has the objects of a snapshot, or of a part of one, refer to the same copy of a text, and to that of all messages before
-// it. It changes the messages, not what they say.
+// Share has the objects of a snapshot, or of a part of one, refer to the same copy of a text, and to that of all
+// messages before it. It changes the messages, not what they say.
 func (t *Texts) Share(s *clusterpb.Snapshot) {
 	for _, c := range s.GetPodClasses() {
 		t.share(&c.Id, &c.Namespace, &c.OwnerKind, &c.SchedulerName)

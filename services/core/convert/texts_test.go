@@ -15,8 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// large is a snapshot as it comes over the wire, in parts: nodes of 40 types, each with a claim that was offered 60 types, and ten
-// pods.
+// large is a snapshot as it comes over the wire, in parts: nodes of 40 types, each with a claim that was offered 60
+// types, and ten pods.
 func large(tb testing.TB, nodes int) [][]byte {
 	tb.Helper()
 	label := func(key, value string) *clusterpb.Label { return &clusterpb.Label{Key: key, Value: value} }

@@ -23,7 +23,8 @@ func Normal(key string) string {
 // autoModeInstance begins the labels by which EKS Auto Mode tells instance types apart; only its own nodes carry them.
 const autoModeInstance = "eks.amazonaws.com/instance-"
 
-// OfAutoMode is the label that says here what a label of EKS Auto Mode's nodes says of their instance types; false if it is none.
+// OfAutoMode is the label that says here what a label of EKS Auto Mode's nodes says of their instance types; false if
+// it is none.
 func OfAutoMode(key string) (here string, ok bool) {
 	name, ok := strings.CutPrefix(key, autoModeInstance)
 	return KarpenterAWS + "/instance-" + name, ok

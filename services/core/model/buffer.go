@@ -14,8 +14,8 @@ type CapacityBuffer struct {
 	Class ClassID
 	// Replicas is how many pods there shall be capacity for.
 	Replicas int64
-	// OneShot capacity is used up by pods, and not made again: each live pod of the buffer's namespace with the labels of its
-	// class that was created after the buffer takes the place of one of the Replicas.
+	// OneShot capacity is used up by pods, and not made again: each live pod of the buffer's namespace with the labels
+	// of its class that was created after the buffer takes the place of one of the Replicas.
 	OneShot    bool
 	CreateTime time.Time
 	// StartTime is when the capacity begins to be wanted; zero means at once.

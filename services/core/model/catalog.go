@@ -69,8 +69,8 @@ type Offering struct {
 	Reclaimed ReclaimBand
 	// ZoneShifted says that the cluster is shifted away from the zone.
 	ZoneShifted bool
-	// ReservationBlock says that the reservation is a block of capacity with an end, ReservationInterruptible that AWS may take
-	// its instances back.
+	// ReservationBlock says that the reservation is a block of capacity with an end, ReservationInterruptible that AWS
+	// may take its instances back.
 	ReservationBlock, ReservationInterruptible bool
 }
 

@@ -104,8 +104,8 @@ type Claim struct {
 	DisruptionReason DisruptionReason
 	// Attempt counts the launches that were begun; with the id it makes the client token.
 	Attempt int
-	// Launch names the call that launches it together with other claims, LaunchSize of them; "" where it is launched alone, or
-	// not yet.
+	// Launch names the call that launches it together with other claims, LaunchSize of them; "" where it is launched
+	// alone, or not yet.
 	Launch     string
 	LaunchSize int
 	// Failure is why it failed or what holds it up; OK when all is well.
@@ -116,9 +116,11 @@ type Claim struct {
 	Fence       int64
 	// ReservationID is the capacity reservation that it was launched into; "" unless CapacityType is Reserved.
 	ReservationID string
-	// RemovalDeferred says that the newest plan means to remove it once budgets, and pods that have just started, let that happen.
+	// RemovalDeferred says that the newest plan means to remove it once budgets, and pods that have just started, let
+	// that happen.
 	RemovalDeferred bool
-	// Arrivals are how many pods are to come in place of those that it was bought for and that its disruption evicts. Sorted by owner.
+	// Arrivals are how many pods are to come in place of those that it was bought for and that its disruption evicts.
+	// Sorted by owner.
 	Arrivals []Arrivals
 }
 

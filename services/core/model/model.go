@@ -50,8 +50,8 @@ const (
 	Pods   Resource = "pods"
 	// Nodes counts nodes; it appears in limits only.
 	Nodes Resource = "nodes"
-	// AttachLimit, with a CSI driver's name behind it, is how many volumes that driver attaches to nodes of an instance type,
-	// in Kubernetes' own words. Nodes and pods have it in fields of their own.
+	// AttachLimit, with a CSI driver's name behind it, is how many volumes that driver attaches to nodes of an instance
+	// type, in Kubernetes' own words. Nodes and pods have it in fields of their own.
 	AttachLimit Resource = "attachable-volumes-csi-"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// NamespaceLabels are the labels of all namespaces: of those that are known, and of those that only pod classes name, with the label
-// that each has, which files leave to the API server.
+// NamespaceLabels are the labels of all namespaces: of those that are known, and of those that only pod classes name,
+// with the label that each has, which files leave to the API server.
 func (s *Snapshot) NamespaceLabels() map[string]Labels {
 	out := make(map[string]Labels, len(s.Namespaces))
 	for _, ns := range s.Namespaces {

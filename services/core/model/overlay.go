@@ -10,7 +10,8 @@ type NodeOverlay struct {
 	Weight int32
 	// Requirements say which nodes it is about: all must hold.
 	Requirements []Requirement
-	// Price stands in for the list price, micro-dollars per hour. At most one of Price, Adjustment and AdjustmentPPM is set.
+	// Price stands in for the list price, micro-dollars per hour. At most one of Price, Adjustment and AdjustmentPPM is
+	// set.
 	Price *int64
 	// Adjustment is added to the list price, micro-dollars per hour.
 	Adjustment *int64

@@ -62,8 +62,8 @@ type ObjectState struct {
 
 // BufferCapacity is for how many of a buffer's pods there is capacity.
 type BufferCapacity struct {
-	// Replicas is for how many it asks now. Nodes are about to come for Coming of them, and nothing was found for Missing, and
-	// Why for the first of these.
+	// Replicas is for how many it asks now. Nodes are about to come for Coming of them, and nothing was found for
+	// Missing, and Why for the first of these.
 	Replicas, Coming, Missing int64
 	Why                       Reason
 	// TemplateGeneration is that of its PodTemplate; 0 where it has none.
@@ -128,8 +128,8 @@ type Disruption struct {
 
 // DisruptionSummary is how far the search for nodes to remove got.
 type DisruptionSummary struct {
-	// Candidates are nodes that may be removed to save money, as far as the checks of each by itself go; Judged those of them
-	// that were judged, and Tried the sets of nodes that were tried out.
+	// Candidates are nodes that may be removed to save money, as far as the checks of each by itself go; Judged those
+	// of them that were judged, and Tried the sets of nodes that were tried out.
 	Candidates, Judged, Tried int
 	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is,
 	// micro-dollars per hour; 0 where nothing is proven.
@@ -180,7 +180,8 @@ type NodeVerdict struct {
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. 0 where it is not known.
 	Waste int64
-	// Deferred says that a later plan is to remove it, as soon as budgets, and pods that have just started, let that happen; nil where that was not looked for.
+	// Deferred says that a later plan is to remove it, as soon as budgets, and pods that have just started, let that
+	// happen; nil where that was not looked for.
 	Deferred *bool
 	// PodDeletionCost is how costly it is that pods on this node are deleted, compared to those on other nodes, when their
 	// workload is scaled down; 0 where that is not known.

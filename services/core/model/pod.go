@@ -131,8 +131,8 @@ type Pod struct {
 	UnschedulableTime time.Time
 	// NominatedNode is where preemption frees capacity for the pod; "" when nowhere.
 	NominatedNode NodeName
-	// ExpectedNode is where Kerf has nominated the pod to, because a plan has it there; "" when nowhere. Such a pod is planned
-	// for like any other, and stays there if it fits.
+	// ExpectedNode is where Kerf has nominated the pod to, because a plan has it there; "" when nowhere. Such a pod is
+	// planned for like any other, and stays there if it fits.
 	ExpectedNode NodeName
 	Terminating  bool
 	// TerminationDeadline is when the grace of a pod that is being deleted ends; zero where it is not known.

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// ReclaimBand is how many of a hundred spot instances AWS takes back in a month, in the bands that it publishes. Larger is worse;
-// zero is unknown.
+// ReclaimBand is how many of a hundred spot instances AWS takes back in a month, in the bands that it publishes. Larger
+// is worse; zero is unknown.
 type ReclaimBand int
 
 // The bands.
@@ -43,8 +43,8 @@ func (b ReclaimBand) perMonth() float64 {
 
 const hoursPerMonth = 730
 
-// InterruptionPrice is what it costs to be interrupted as often as the band says, micro-dollars per hour, where moving the pods once
-// costs so much: what it costs more than by another band.
+// InterruptionPrice is what it costs to be interrupted as often as the band says, micro-dollars per hour, where moving
+// the pods once costs so much: what it costs more than by another band.
 func (b ReclaimBand) InterruptionPrice(than ReclaimBand, moving int64) int64 {
 	return int64(math.Ceil(float64(moving) * (b.perMonth() - than.perMonth()) / hoursPerMonth))
 }

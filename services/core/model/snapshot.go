@@ -43,16 +43,17 @@ type Policy struct {
 	MaxOfferingsPerClaim *int
 	// Preferences says what a pod's preferences count for: preferred affinity, soft spread, PreferNoSchedule.
 	Preferences PreferencePolicy
-	// PreferencePrice is what one pod's preference of weight 1 is worth where Preferences is PreferencesPriced, micro-dollars
-	// per hour; nil means DefaultPreferencePrice.
+	// PreferencePrice is what one pod's preference of weight 1 is worth where Preferences is PreferencesPriced,
+	// micro-dollars per hour; nil means DefaultPreferencePrice.
 	PreferencePrice *int64
 	// MinValues says what becomes of a claim that can't have as many values as its pool's minValues ask for.
 	MinValues MinValuesPolicy
 	// DefaultSpread are the scheduler's default constraints, for pods without constraints of their own. They have no
 	// selector: PodClass.DefaultSelector is used.
 	DefaultSpread []TopologySpread
-	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means only the greedy start, nil as much as
-	// the number of pods and instance types warrants. It is no time, so that the same input gives the same plan on every machine.
+	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means only the greedy start, nil as
+	// much as the number of pods and instance types warrants. It is no time, so that the same input gives the same plan
+	// on every machine.
 	Work *int64
 	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; nil means DefaultGapTarget.
 	GapTarget *float64
@@ -62,7 +63,8 @@ type Policy struct {
 	EvictionPrice *int64
 	// Payback is how soon what a disruption for money saves must make up for its evictions; nil means DefaultPayback.
 	Payback *time.Duration
-	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone; nil means DefaultPodRest.
+	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone; nil means
+	// DefaultPodRest.
 	PodRest *time.Duration
 	// RoomWait is for how long pods are let wait for the room of pods that are being deleted; nil means DefaultRoomWait.
 	RoomWait *time.Duration
@@ -92,18 +94,19 @@ const (
 	DefaultGapTarget             = 0.003
 	DefaultEvictionPrice   int64 = 1000
 	DefaultPayback               = time.Hour
-	// JustStarted is how many times more the eviction of a pod weighs that has just started. Its node was the best there was a
-	// moment ago, and what has just changed soon changes again: a saving that is not to be had for long must be large.
+	// JustStarted is how many times more the eviction of a pod weighs that has just started. Its node was the best
+	// there was a moment ago, and what has just changed soon changes again: a saving that is not to be had for long
+	// must be large.
 	JustStarted = 20
 	// SettledAfter is from which age on a pod's eviction weighs no more for that.
 	SettledAfter = time.Minute
 	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
-	// DefaultRoomWait is Policy.RoomWait where it is nil: the grace that pods have where they don't say another. A node of EC2's takes
-	// longer until it can run pods.
+	// DefaultRoomWait is Policy.RoomWait where it is nil: the grace that pods have where they don't say another. A node
+	// of EC2's takes longer until it can run pods.
 	DefaultRoomWait = 30 * time.Second
-	// LongestRoomWait is the longest RoomWait that makes sense: a node would have come long before.
-	LongestRoomWait = 10 * time.Minute
+	// LongestRoomWait is the longest RoomWait that makes sense: a node would have come before.
+	LongestRoomWait = 2 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
 	LongestPodRest = 6 * time.Hour
 	// DefaultMaxUnhealthyPercent is Karpenter's share of unhealthy nodes above which it stops repairing.
@@ -229,8 +232,8 @@ type Notice struct {
 	Deadline time.Time
 	// InstanceState is the instance's new state in EC2's words, or StateImpaired, for NoticeStateChange; "" otherwise.
 	InstanceState string
-	// StartTime is when a scheduled change begins; zero where no time is known. There is a Deadline beside it only where the
-	// instance ends then: one that is rebooted goes on.
+	// StartTime is when a scheduled change begins; zero where no time is known. There is a Deadline beside it only
+	// where the instance ends then: one that is rebooted goes on.
 	StartTime time.Time
 }
 

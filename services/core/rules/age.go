@@ -21,8 +21,8 @@ func Expired(c *model.Claim, now time.Time) (model.Reason, time.Time) {
 	return expiry("it was to live until %s", c), time.Time{}
 }
 
-// ForcedByAge says that a claim's node goes whatever its pods say: it is too old, and its termination grace period bounds the drain, so
-// that pods can't hold it up for ever.
+// ForcedByAge says that a claim's node goes whatever its pods say: it is too old, and its termination grace period
+// bounds the drain, so that pods can't hold it up for ever.
 func ForcedByAge(c *model.Claim, now time.Time) bool {
 	expired, _ := Expired(c, now)
 	return !expired.OK() && c.TerminationGracePeriod != nil

@@ -45,8 +45,8 @@ func BudgetNodes(b *model.DisruptionBudget, nodes int) int {
 	return int(b.Count)
 }
 
-// AtOnce is how many nodes of a pool budgets must let go for a disruption to begin that takes so many of them: all, and where it is
-// staged one, as the others wait for their turn.
+// AtOnce is how many nodes of a pool budgets must let go for a disruption to begin that takes so many of them: all, and
+// where it is staged one, as the others wait for their turn.
 func AtOnce(nodes int, staged bool) int {
 	if staged {
 		return min(nodes, 1)

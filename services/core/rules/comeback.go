@@ -21,11 +21,12 @@ type Returning struct {
 // mostReturnOrders is in how many orders pods are let back.
 const mostReturnOrders = 8
 
-// ComeBack lets pods back that have left, each time the first that may, in some order of their groups: a plan names none, and no
-// controller keeps one, so that who plans and who checks the plan must mean the same. Those that have rules come first, and then they
-// go by name; where some never may, these are before all others the next time, and the first of the others after all. begin is when all
-// have left; what it returns says whether one more of a group may come, who is there from then on. ComeBack returns how many of
-// each group never may, in the first order, if that is so in all.
+// ComeBack lets pods back that have left, each time the first that may, in some order of their groups: a plan names
+// none, and no controller keeps one, so that who plans and who checks the plan must mean the same. Those that have
+// rules come first, and then they go by name; where some never may, these are before all others the next time, and the
+// first of the others after all. begin is when all have left; what it returns says whether one more of a group may
+// come, who is there from then on. ComeBack returns how many of each group never may, in the first order, if that is so
+// in all.
 func ComeBack(groups []Returning, begin func() (back func(group int) bool)) (stuck []int) {
 	order := returnOrder(groups)
 	for range mostReturnOrders {

@@ -76,8 +76,8 @@ func TestTheFirstThatMayComesBack(t *testing.T) {
 	}
 }
 
-// TestThoseThatAreAlikeAreAskedOnce lets pods back to places of which each takes so many, twice: once each place is said to be alike
-// to others that it is alike to, and once none is. The same must come in the same order.
+// TestThoseThatAreAlikeAreAskedOnce lets pods back to places of which each takes so many, twice: once each place is
+// said to be alike to others that it is alike to, and once none is. The same must come in the same order.
 func TestThoseThatAreAlikeAreAskedOnce(t *testing.T) {
 	fewer := 0
 	for seed := range uint64(300) {

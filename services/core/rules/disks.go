@@ -11,7 +11,8 @@ import (
 // Disks are the nodes that volumes lie on, by hostname or by name: those of them that are there, and stay.
 type Disks map[model.Label]bool
 
-// DisksOf finds the nodes that volumes of a snapshot's classes lie on at a time. One that its age forces to go is lost already.
+// DisksOf finds the nodes that volumes of a snapshot's classes lie on at a time. One that its age forces to go is lost
+// already.
 func DisksOf(s *model.Snapshot, now time.Time) Disks {
 	named, there := Disks{}, Disks{}
 	for i := range s.PodClasses {
@@ -49,9 +50,9 @@ func (d Disks) addNamed(v model.VolumeTopology) {
 	}
 }
 
-// Reachable is a class with its volumes as they can be reached now. One that no driver attaches lies on a node's disk, and is tied to
-// that node as long as that stays. Once the node is gone its data is lost, and no new node can have its name: then the volume does
-// not keep its pod from another node. A class of which nothing changes is returned itself.
+// Reachable is a class with its volumes as they can be reached now. One that no driver attaches lies on a node's disk,
+// and is tied to that node as long as that stays. Once the node is gone its data is lost, and no new node can have its
+// name: then the volume does not keep its pod from another node. A class of which nothing changes is returned itself.
 func (d Disks) Reachable(c *model.PodClass) *model.PodClass {
 	out := c
 	for i, v := range c.Volumes {

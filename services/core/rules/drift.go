@@ -168,8 +168,8 @@ func subnetGone(f *DriftFacts) string {
 		count(len(f.Wanted.Subnets), "subnet"))
 }
 
-// reservationGone says that the instance is in a capacity reservation that the class no longer selects, and others may need. One that
-// has ended is no drift: EC2 shows the instance without it.
+// reservationGone says that the instance is in a capacity reservation that the class no longer selects, and others may
+// need. One that has ended is no drift: EC2 shows the instance without it.
 func reservationGone(f *DriftFacts) string {
 	id := f.Instance.Reservation
 	if id == "" || id != f.Claim.ReservationID || !f.Class.NotReady.OK() || slices.Contains(f.Class.Reservations, id) {

@@ -12,7 +12,8 @@ const (
 	Unconsolidatable = "Unconsolidatable"
 )
 
-// EventOf is the event that tells users what keeps a node; "" for what passes by itself within minutes, which no one has to know.
+// EventOf is the event that tells users what keeps a node; "" for what passes by itself within minutes, which no one
+// has to know.
 func EventOf(code model.Code) string {
 	switch code {
 	case model.CodeNodeDoNotDisrupt, model.CodePodDoNotDisrupt, model.CodePDB, model.CodePodWithoutController, model.CodeVolumePinned:

@@ -36,15 +36,15 @@ func Unhealthy(policy model.RepairPolicy, conditions []model.NodeCondition, now 
 	return model.Reason{}, until
 }
 
-// CountsForRepair says whether a claim's node is one of those of its pool of which few may be unhealthy: it has joined, and its instance
-// is not being ended.
+// CountsForRepair says whether a claim's node is one of those of its pool of which few may be unhealthy: it has joined,
+// and its instance is not being ended.
 func CountsForRepair(c *model.Claim) bool {
 	return c.State >= model.ClaimRegistered && c.State <= model.ClaimDraining
 }
 
-// Unwell says whether a node that counts is among the unhealthy ones of its pool. It need not have been so for as long as the policy
-// waits: what befalls many nodes befalls one after the other, and the first would be replaced before the others count. Before a node
-// is initialized it is expected not to be ready; then it counts only once it has lasted.
+// Unwell says whether a node that counts is among the unhealthy ones of its pool. It need not have been so for as long
+// as the policy waits: what befalls many nodes befalls one after the other, and the first would be replaced before the
+// others count. Before a node is initialized it is expected not to be ready; then it counts only once it has lasted.
 func Unwell(policy model.RepairPolicy, claim *model.Claim, conditions []model.NodeCondition, now time.Time) bool {
 	if r, _ := Unhealthy(policy, conditions, now); !r.OK() {
 		return true
@@ -80,8 +80,8 @@ func RepairGuard(policy model.RepairPolicy, pool model.PoolName, unhealthy, node
 	}
 }
 
-// MissingGuard says that too many nodes are missing from the cluster for the instance of any to be ended: the cluster is hardly
-// what it was, as after it was restored from a backup.
+// MissingGuard says that too many nodes are missing from the cluster for the instance of any to be ended: the cluster
+// is hardly what it was, as after it was restored from a backup.
 func MissingGuard(missing, nodes int) model.Reason {
 	const share = model.DefaultMaxUnhealthyPercent
 	if missing <= percent(nodes, share) {

@@ -17,8 +17,8 @@ func Arriving(r *model.DisruptionRecord, now time.Time) bool {
 	return !r.RolledBack && (r.EndTime.IsZero() || now.Before(r.EndTime.Add(lateness)))
 }
 
-// Workload is the pods that one controller makes from one template: a controller that is made anew under the same name, and a
-// rollout, begin another one.
+// Workload is the pods that one controller makes from one template: a controller that is made anew under the same name,
+// and a rollout, begin another one.
 type Workload struct {
 	Owner
 	// UID is the controller's: the ReplicaSet's for pods of a Deployment. "" where it is not known, which is one value like
@@ -113,8 +113,8 @@ func replacementsOf(s *model.Snapshot) map[model.ClaimID]*model.Claim {
 	return out
 }
 
-// begun is when a disruption began to evict, at the earliest: once it was accepted and its replacements are initialized. A pod
-// says when it was made to the second, rounded down, and so does the answer.
+// begun is when a disruption began to evict, at the earliest: once it was accepted and its replacements are
+// initialized. A pod says when it was made to the second, rounded down, and so does the answer.
 func begun(r *model.DisruptionRecord, replacements map[model.ClaimID]*model.Claim) time.Time {
 	at := r.AcceptTime
 	for _, id := range r.Replacements {

@@ -219,8 +219,8 @@ func TestAsManyPodsRestAsWereMoved(t *testing.T) {
 	}
 }
 
-// TestNoMorePodsRestThanWereMoved draws records and pods. Never more rest than were moved, each was made when a record may mean
-// it, and no other choice of pods for the records finds more.
+// TestNoMorePodsRestThanWereMoved draws records and pods. Never more rest than were moved, each was made when a record
+// may mean it, and no other choice of pods for the records finds more.
 func TestNoMorePodsRestThanWereMoved(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -24,8 +24,8 @@ func Protected(p *model.Pod, now time.Time) (model.Reason, time.Time) {
 	}, p.DoNotDisruptUntil
 }
 
-// Unsupported is why the pods of a class are not planned for; "" where they are. Where a pod of another scheduler will run is not for
-// Kerf to say, as that may have rules of its own.
+// Unsupported is why the pods of a class are not planned for; "" where they are. Where a pod of another scheduler will
+// run is not for Kerf to say, as that may have rules of its own.
 func Unsupported(c *model.PodClass, p *model.Policy) string {
 	name := cmp.Or(c.SchedulerName, model.DefaultScheduler)
 	switch {
@@ -38,8 +38,8 @@ func Unsupported(c *model.PodClass, p *model.Policy) string {
 	}
 }
 
-// Evicted says that a drain evicts pods of a class: they are not the kubelet's own, and do not tolerate the taint of nodes that go, as
-// those of most DaemonSets do.
+// Evicted says that a drain evicts pods of a class: they are not the kubelet's own, and do not tolerate the taint of
+// nodes that go, as those of most DaemonSets do.
 func Evicted(c *model.PodClass) bool {
 	taint := model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule}
 	return !c.Mirror && !slices.ContainsFunc(c.Tolerations, func(t model.Toleration) bool { return t.Tolerates(taint) })
@@ -54,10 +54,11 @@ func OwnerOf(c *model.PodClass) Owner { return Owner{c.Namespace, c.OwnerKind, c
 // overdue is how long after its grace a pod may still be there: its kubelet kills it then, and takes its volumes off.
 const overdue = 10 * time.Second
 
-// Leaves says that a pod which is being deleted will soon have left its node, so that pods may wait for its room: its grace ends
-// within wait, which is policy.room_wait, nil for the default. It holds until the time that is returned, when the pod is overdue.
-// Nobody ends pods where the kubelet is silent; those that come back to the node, a DaemonSet's and under its old name a
-// StatefulSet's, leave no room; and devices, and volumes that one pod at a time may use, are given anew only once their pod is gone.
+// Leaves says that a pod which is being deleted will soon have left its node, so that pods may wait for its room: its
+// grace ends within wait, which is policy.room_wait, nil for the default. It holds until the time that is returned,
+// when the pod is overdue. Nobody ends pods where the kubelet is silent; those that come back to the node, a
+// DaemonSet's and under its old name a StatefulSet's, leave no room; and devices, and volumes that one pod at a time
+// may use, are given anew only once their pod is gone.
 func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration, now time.Time) (soon bool, until time.Time) {
 	stays := c.Daemon || c.Mirror || c.OwnerKind == "StatefulSet" || len(c.DeviceClaims) > 0 ||
 		slices.ContainsFunc(c.Volumes, func(v model.VolumeTopology) bool { return v.Exclusive })
@@ -67,6 +68,12 @@ func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration,
 	d := model.Or(wait, model.DefaultRoomWait)
 	until = p.TerminationDeadline.Add(overdue)
 	return d > 0 && !p.TerminationDeadline.After(now.Add(d)) && now.Before(until), until
+}
+
+// Patient says that a pod may still wait for the room of others, for wait as Leaves has it: it has not been unschedulable for longer
+// than one of them may take. So nobody waits for one after the other.
+func Patient(p *model.Pod, wait *time.Duration, now time.Time) bool {
+	return p.UnschedulableTime.IsZero() || now.Before(p.UnschedulableTime.Add(model.Or(wait, model.DefaultRoomWait)+overdue))
 }
 
 // Rollouts are workloads whose pods are of more than one revision. The zero Rollouts is empty.

@@ -67,6 +67,28 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
+func TestPatient(t *testing.T) {
+	since := func(seconds float64) model.Pod { return model.Pod{UnschedulableTime: at(-seconds / 60)} }
+	for name, tc := range map[string]struct {
+		pod  model.Pod
+		wait *time.Duration
+		want bool
+	}{
+		"a pod that was not refused yet": {model.Pod{}, nil, true},
+		"one that just was":              {since(0), nil, true},
+		"one that has waited":            {since(39.5), nil, true},
+		"one that has waited for long":   {since(40), nil, false},
+		"by the policy, not for long":    {since(60), new(time.Minute), true},
+		"by the policy, for long":        {since(20), new(5 * time.Second), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rules.Patient(&tc.pod, tc.wait, noon()); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestRollingOut(t *testing.T) {
 	web, db := rules.Owner{Namespace: "shop", Kind: "Deployment", Name: "web"}, rules.Owner{Namespace: "shop", Kind: "StatefulSet", Name: "db"}
 	var r rules.Rollouts

@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// ReservationLabels are the labels that a node has because it is in a capacity reservation, sorted by key; none where it is in
-// none.
+// ReservationLabels are the labels that a node has because it is in a capacity reservation, sorted by key; none where
+// it is in none.
 func ReservationLabels(r model.Reservation) model.Labels {
 	if r.ID == "" {
 		return nil

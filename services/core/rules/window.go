@@ -27,8 +27,8 @@ func ConsolidateAfter(after *time.Duration, initialized, lastPodEvent, now time.
 	}, since.Add(*after)
 }
 
-// Unavailable says whether an offering is left out: the cluster is shifted away from its zone, for as long as that is told, or EC2
-// lately had none of it.
+// Unavailable says whether an offering is left out: the cluster is shifted away from its zone, for as long as that is
+// told, or EC2 lately had none of it.
 func Unavailable(o *model.Offering, now time.Time) (unavailable bool, until time.Time) {
 	if o.ZoneShifted {
 		return true, time.Time{}

@@ -2,8 +2,8 @@ package rules
 
 import "github.com/kerf-dev/kerf/services/core/model"
 
-// ZoneShifted says that a node stays because the cluster is shifted away from its zone: it does what it still can, and what is
-// broken there is hardly the node. What AWS takes back, and what a user deletes, goes all the same.
+// ZoneShifted says that a node stays because the cluster is shifted away from its zone: it does what it still can, and
+// what is broken there is hardly the node. What AWS takes back, and what a user deletes, goes all the same.
 func ZoneShifted(zone string, shifted map[string]bool) model.Reason {
 	if !shifted[zone] {
 		return model.Reason{}

@@ -8,15 +8,17 @@ import (
 	"time"
 )
 
-// How much garbage there may be before it is collected. Go's own rule, as much as there is in use, collects a small heap over and
-// over, and leaves half of a large one garbage. Here it is garbageLeast, or a quarter of what is in use where that is more, and
-// half of what is in use above garbageLarge, where collecting would be a third to a half of what a service computes.
+// How much garbage there may be before it is collected. Go's own rule, as much as there is in use, collects a small
+// heap over and over, and leaves half of a large one garbage. Here it is garbageLeast, or a quarter of what is in use
+// where that is more, and half of what is in use above garbageLarge, where collecting would be a third to a half of
+// what a service computes.
 const (
 	garbageLeast = 4 << 20
 	garbageLarge = 96 << 20
-	// garbageLook is how often is asked whether a service rests. It does when it has allocated less than garbageRest since the
-	// time before. What is left of its work is collected then, where garbageLeft of memory may come back: else it would be held until the
-	// next. Less does not pay for marking all that is in use, and the next work takes it from the kernel again, page by page.
+	// garbageLook is how often is asked whether a service rests. It does when it has allocated less than garbageRest
+	// since the time before. What is left of its work is collected then, where garbageLeft of memory may come back:
+	// else it would be held until the next. Less does not pay for marking all that is in use, and the next work takes
+	// it from the kernel again, page by page.
 	garbageLook = 5 * time.Second
 	garbageRest = garbageLeast / 4
 	garbageLeft = garbageLeast * 2
@@ -82,12 +84,13 @@ type collection int
 const (
 	collectNothing collection = iota
 	collectOnce
-	// collectTwice is for the end of the start: what a sync.Pool holds outlives one collection, and the buffers of a catalogue
-	// that was sent are megabytes.
+	// collectTwice is for the end of the start: what a sync.Pool holds outlives one collection, and the buffers of a
+	// catalogue that was sent are megabytes.
 	collectTwice
 )
 
-// look says what to collect where so many bytes are live, were allocated since the start, and are held, with garbage and what is free.
+// look says what to collect where so many bytes are live, were allocated since the start, and are held, with garbage
+// and what is free.
 func (r *rest) look(live, allocated, held uint64) collection {
 	rests := allocated-r.allocated < garbageRest
 	r.allocated = allocated

@@ -16,8 +16,8 @@ import (
 // tries are what users may write into one field of a class: patches of its spec.
 type tries struct {
 	good []string
-	// bad are refused by the API server and by Kerf, or where later is set by Kerf alone. The value is the field that Validate
-	// names, below spec; "" where the value is not of the field's type.
+	// bad are refused by the API server and by Kerf, or where later is set by Kerf alone. The value is the field that
+	// Validate names, below spec; "" where the value is not of the field's type.
 	bad   map[string]string
 	later bool
 }

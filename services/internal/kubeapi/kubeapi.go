@@ -76,8 +76,8 @@ func Validate(obj runtime.Object) error {
 	}
 }
 
-// ValidateNames says what is wrong with the name and the namespace of an object of any kind, as an *InvalidError, or nil. It is
-// for files: what an API server holds has passed its rules.
+// ValidateNames says what is wrong with the name and the namespace of an object of any kind, as an *InvalidError, or
+// nil. It is for files: what an API server holds has passed its rules.
 func ValidateNames(obj runtime.Object) error {
 	o, ok := obj.(metav1.Object)
 	if !ok {

@@ -11,20 +11,21 @@ import (
 // spoken is where client-go's own lines go; nil until Log says it.
 var spoken atomic.Pointer[slog.Handler] //nolint:gochecknoglobals // as klog has one logger
 
-// klog's logger is the process's and not to be changed while somebody uses it, so it is set before anybody can. Where it writes to is
-// said later, by as many services as the process has.
+// klog's logger is the process's and not to be changed while somebody uses it, so it is set before anybody can. Where
+// it writes to is said later, by as many services as the process has.
 func init() { //nolint:gochecknoinits // see above
 	klog.SetSlogLogger(slog.New(relay{func(h slog.Handler) slog.Handler { return h }}).With("by", "client-go"))
 }
 
-// Log has client-go's own lines written as the service's. What is no error is for those who look for one: it has a line for each
-// resource whenever a connection breaks, which reach and the informers' owners tell of once.
+// Log has client-go's own lines written as the service's. What is no error is for those who look for one: it has a line
+// for each resource whenever a connection breaks, which reach and the informers' owners tell of once.
 func Log(log *slog.Logger) {
 	var h slog.Handler = hushed{log.Handler()}
 	spoken.Store(&h)
 }
 
-// relay hands records to the handler that Log was given last, and before that to the process's own. With is what was added to it since.
+// relay hands records to the handler that Log was given last, and before that to the process's own. With is what was
+// added to it since.
 type relay struct {
 	with func(slog.Handler) slog.Handler
 }

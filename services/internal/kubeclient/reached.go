@@ -12,9 +12,9 @@ import (
 // silence is how long an API server may not answer before that is worth a line.
 const silence = 5 * time.Second
 
-// Reached wraps the transports of an API server's clients, and logs once that it answers nothing any more, and once that it answers
-// again: where nothing listens at its address client-go itself tries again without a word, and of what was read before a service
-// goes on as if nothing were.
+// Reached wraps the transports of an API server's clients, and logs once that it answers nothing any more, and once
+// that it answers again: where nothing listens at its address client-go itself tries again without a word, and of what
+// was read before a service goes on as if nothing were.
 func Reached(log *slog.Logger) func(http.RoundTripper) http.RoundTripper {
 	r := &reach{log: log}
 	return func(next http.RoundTripper) http.RoundTripper { return reachTransport{r, next} }

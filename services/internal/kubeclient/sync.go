@@ -19,9 +19,9 @@ const (
 	nextWord  = time.Minute
 )
 
-// WaitForSync waits until all informers have read their objects, or until ctx ends, and says whether they have. When that takes
-// long, a line in the log names what is missing, every minute: where nothing listens at the API server's address, informers
-// themselves try again without a word.
+// WaitForSync waits until all informers have read their objects, or until ctx ends, and says whether they have. When
+// that takes long, a line in the log names what is missing, every minute: where nothing listens at the API server's
+// address, informers themselves try again without a word.
 func WaitForSync(ctx context.Context, log *slog.Logger, informers []Synced) bool {
 	all := make([]cache.InformerSynced, len(informers))
 	for i, informer := range informers {

@@ -57,8 +57,8 @@ const (
 	NodeLeaving  = "leaving"
 )
 
-// CauseProvisioned is the Cause of a claim that pending pods need; that of the others is the reason of the disruption that they
-// are replacements of.
+// CauseProvisioned is the Cause of a claim that pending pods need; that of the others is the reason of the disruption
+// that they are replacements of.
 const CauseProvisioned = "Provisioned"
 
 // Values of ErrorType where AWS or the store is asked.

@@ -89,8 +89,8 @@ type LegacyNode struct{ Name, Text string }
 // MostLegacyNodes is up to how many nodes the metrics of single nodes are served.
 const MostLegacyNodes = 1000
 
-// LegacyNodeNames are these metrics: what a node offers pods, what its pods and its DaemonSet pods ask for, and what it keeps for
-// itself, in this order.
+// LegacyNodeNames are these metrics: what a node offers pods, what its pods and its DaemonSet pods ask for, and what it
+// keeps for itself, in this order.
 func LegacyNodeNames() []LegacyNode {
 	return []LegacyNode{
 		{"karpenter_nodes_allocatable", "What a node offers to pods."},
@@ -100,7 +100,8 @@ func LegacyNodeNames() []LegacyNode {
 	}
 }
 
-// LegacyPods is Karpenter's metric of pods, by what their nodes are: Karpenter has a series for each pod, and its dashboards sum them up.
+// LegacyPods is Karpenter's metric of pods, by what their nodes are: Karpenter has a series for each pod, and its
+// dashboards sum them up.
 func LegacyPods() LegacyNode {
 	return LegacyNode{"karpenter_pods_state", "How many pods there are, by `phase`, `Pending` or `Running`, and by the other labels of their nodes."}
 }

@@ -143,7 +143,8 @@ func (r *Recorder) make(i Instrument) (err error) {
 	return err
 }
 
-// begin begins a counter's series at zero where all of them are known, so that the first event is a growth that queries see.
+// begin begins a counter's series at zero where all of them are known, so that the first event is a growth that queries
+// see.
 func (r *Recorder) begin(i Instrument) {
 	series := [][]attribute.KeyValue{nil}
 	for _, a := range i.Attributes {

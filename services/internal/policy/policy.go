@@ -26,30 +26,32 @@ import (
 
 // Config is a policy as users write it. What is left out is the planner's default, the same for every caller; 0 means zero.
 type Config struct {
-	// PerNodeOverhead is what one more node costs an hour beside its price; left out, "0.001". "0" means that only the price
-	// counts.
+	// PerNodeOverhead is what one more node costs an hour beside its price; left out, "0.001". "0" means that only the
+	// price counts.
 	PerNodeOverhead *Dollars `json:"per_node_overhead"`
 	// MinSaving is what a consolidation must save an hour at least; left out, any saving will do.
 	MinSaving *Dollars `json:"min_saving"`
 	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; left out, 60.
 	MaxOfferingsPerClaim *int32 `json:"max_offerings_per_claim"`
-	// Preferences is what pods' preferences (preferred affinity, ScheduleAnyway, PreferNoSchedule) count for: "priced", kept where that
-	// costs no more than they are worth; "ignored"; "enforced", requirements unless they can't be met; left out, "priced".
+	// Preferences is what pods' preferences (preferred affinity, ScheduleAnyway, PreferNoSchedule) count for: "priced",
+	// kept where that costs no more than they are worth; "ignored"; "enforced", requirements unless they can't be met;
+	// left out, "priced".
 	Preferences string `json:"preferences"`
 	// PreferencePrice is what one pod's preference of weight 1 is worth an hour where they are priced; left out, "0.00001".
 	PreferencePrice *Dollars `json:"preference_price"`
-	// MinValues is what pools' minValues are: "strict", or else no node; "best-effort", as many as are available, but no node is replaced
-	// to save money by one with fewer; left out, "strict".
+	// MinValues is what pools' minValues are: "strict", or else no node; "best-effort", as many as are available, but
+	// no node is replaced to save money by one with fewer; left out, "strict".
 	MinValues string `json:"min_values"`
-	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words; left out, none.
+	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words; left out,
+	// none.
 	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`
-	// Work is how many steps of about a microsecond the optimiser may take; left out, as many as the cluster warrants. 0 means
-	// the greedy pass only.
+	// Work is how many steps of about a microsecond the optimiser may take; left out, as many as the cluster warrants.
+	// 0 means the greedy pass only.
 	Work *int64 `json:"work"`
 	// GapTarget is how near to the lowest price the optimiser must prove itself to stop, as a share; left out, 0.003.
 	GapTarget *float64 `json:"gap_target"`
-	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most, 1 or more, nodes of static pools aside;
-	// left out, there is no cap.
+	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most, 1 or more, nodes of
+	// static pools aside; left out, there is no cap.
 	MaxPodsOfWorkloadPerNode *int32 `json:"max_pods_of_workload_per_node"`
 	// EvictionPrice is what it costs to evict one ordinary pod by choice; left out, "0.001". "0" means nothing.
 	EvictionPrice *Dollars `json:"eviction_price"`
@@ -58,16 +60,16 @@ type Config struct {
 	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone, 6h at most; left out,
 	// 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
-	// RoomWait is for how long pods are let wait for the room of pods that are being deleted, in the place of a new node, 10m at
-	// most: those whose grace ends within that time count as gone; left out, 30s. "0s" means not at all.
+	// RoomWait is for how long pods are let wait for the room of pods that are being deleted, in the place of a new node, 2m
+	// at most: those whose grace ends within that time count as gone; left out, 30s. "0s" means not at all.
 	RoomWait *config.Duration `json:"room_wait"`
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; left out, as many as the number of nodes
 	// warrants.
 	DisruptionTrials *int64 `json:"disruption_trials"`
 	// Repair says when nodes are unhealthy; left out, what AWS says of its nodes.
 	Repair *Repair `json:"repair"`
-	// SchedulerNames are the schedulers whose pods are planned for, by spec.schedulerName; left out, "default-scheduler" alone. Pods of
-	// others stay pending, and are not moved.
+	// SchedulerNames are the schedulers whose pods are planned for, by spec.schedulerName; left out,
+	// "default-scheduler" alone. Pods of others stay pending, and are not moved.
 	SchedulerNames []string `json:"scheduler_names"`
 }
 

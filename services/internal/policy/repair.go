@@ -24,8 +24,8 @@ type Repair struct {
 	// Conditions are what makes a node unhealthy; left out, AWS's: Ready False or Unknown for 30m, AcceleratedHardwareReady
 	// False for 10m, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30m.
 	Conditions []RepairCondition `json:"conditions"`
-	// MaxUnhealthyPercent is the share of a pool's nodes, 1 to 100, that may be unhealthy at once for any to be replaced; left
-	// out, 20.
+	// MaxUnhealthyPercent is the share of a pool's nodes, 1 to 100, that may be unhealthy at once for any to be
+	// replaced; left out, 20.
 	MaxUnhealthyPercent *int32 `json:"max_unhealthy_percent"`
 }
 

@@ -2,8 +2,8 @@ package spans
 
 import "slices"
 
-// Line is a log line that tells what happens; beside its own keys each has time, level, msg, service, version, and trace_id and span_id
-// where it belongs to a span.
+// Line is a log line that tells what happens; beside its own keys each has time, level, msg, service, version, and
+// trace_id and span_id where it belongs to a span.
 type Line struct {
 	// Services are who writes it; none for all.
 	Services []string

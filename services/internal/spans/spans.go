@@ -1,5 +1,5 @@
-// Package spans is the one home of the spans that Kerf makes beside those of gRPC's calls: their names, attributes, events and
-// links, and the words of the reference. Services start spans by these names.
+// Package spans is the one home of the spans that Kerf makes beside those of gRPC's calls: their names, attributes,
+// events and links, and the words of the reference. Services start spans by these names.
 //
 // It must never know how a span is made or sent. Start reading at table.go.
 package spans

@@ -61,8 +61,8 @@ func (t *Allocator) Add(number int, node model.NodeName, stocks ...*Stock) {
 // ClaimsDevices says whether a class claims devices at all; all others fit everywhere.
 func ClaimsDevices(c *model.PodClass) bool { return len(c.DeviceClaims) > 0 }
 
-// SharesClaims says whether pods of a class use a claim that others may use too, so that they have to be on one node. Such pods
-// are placed one after the other.
+// SharesClaims says whether pods of a class use a claim that others may use too, so that they have to be on one node.
+// Such pods are placed one after the other.
 func SharesClaims(c *model.PodClass) bool {
 	return slices.ContainsFunc(c.DeviceClaims, func(d model.DeviceClaim) bool { return d.Name != "" })
 }

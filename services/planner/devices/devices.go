@@ -204,8 +204,8 @@ func (x *deviceMatch) option(claim, request int, o *model.DeviceOption) bool {
 	return x.pick(pick{claim, request, o, candidates, count})
 }
 
-// all takes all candidates. One that is not available leaves other ways open; one that breaks a constraint is to the scheduler
-// a claim that makes no sense, and it gives up on the place.
+// all takes all candidates. One that is not available leaves other ways open; one that breaks a constraint is to the
+// scheduler a claim that makes no sense, and it gives up on the place.
 func (x *deviceMatch) all(p pick) bool {
 	mark, before, given := x.stock.Mark(), slices.Clone(x.values[p.claim]), x.given[p.claim]
 	for _, d := range p.candidates {

@@ -1,15 +1,15 @@
-// Package disrupt finds nodes to disrupt: those that are unhealthy, too many, empty, too old or no longer what they should be,
-// and those whose pods can live for less elsewhere.
+// Package disrupt finds nodes to disrupt: those that are unhealthy, too many, empty, too old or no longer what they
+// should be, and those whose pods can live for less elsewhere.
 //
-// Its methods run in that order, on one draft. Each looks at the candidates that a chain of named checks lets through, tries a
-// decision on the view, and keeps it or reverts it. Package draft holds what they share; replace and consolidate are the two
-// methods that search; budget and churn say how much may be disrupted, and at what price; shrink says
-// which nodes are to lose their pods first. Every pod that a decision by choice displaces has a destination that can
-// be relied on: a node that is ready and stays, or a replacement that must be initialized first. What saves money must make
-// up for the evictions that it takes, and pods that were moved a short time ago are left alone: the snapshot's history tells
-// which. Nodes that are going away already are not its business: their pods are demand like any other. The package never
-// looks at a clock and changes nothing but the view and the limits that it is given. docs/adr/0008 has the reasons. Start
-// reading with Run.
+// Its methods run in that order, on one draft. Each looks at the candidates that a chain of named checks lets through,
+// tries a decision on the view, and keeps it or reverts it. Package draft holds what they share; replace and
+// consolidate are the two methods that search; budget and churn say how much may be disrupted, and at what price;
+// shrink says which nodes are to lose their pods first. Every pod that a decision by choice displaces has a destination
+// that can be relied on: a node that is ready and stays, or a replacement that must be initialized first. What saves
+// money must make up for the evictions that it takes, and pods that were moved a short time ago are left alone: the
+// snapshot's history tells which. Nodes that are going away already are not its business: their pods are demand like
+// any other. The package never looks at a clock and changes nothing but the view and the limits that it is given.
+// docs/adr/0008 has the reasons. Start reading with Run.
 package disrupt
 
 import (
@@ -45,7 +45,8 @@ type Result struct {
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary
-	// Deferred are hosts that later plans are to remove, as soon as budgets, and pods that have just started, let them. DeferredKnown says that all were looked for.
+	// Deferred are hosts that later plans are to remove, as soon as budgets, and pods that have just started, let them.
+	// DeferredKnown says that all were looked for.
 	Deferred      []int
 	DeferredKnown bool
 	// DeletionCosts are, by index in View.Hosts, for the pods of each node that Kerf owns: see package shrink.

@@ -22,8 +22,8 @@ import (
 //   - a claim is old enough for its instance type to be missed;
 //   - pods that were moved have rested, a rollout counts as over, or the protection of a pod ends.
 //
-// It asks the rules about every object, whether the search came to ask about it or not. Beside it stands when pods have settled that
-// keep nodes only because they have just started: the search says that.
+// It asks the rules about every object, whether the search came to ask about it or not. Beside it stands when pods have
+// settled that keep nodes only because they have just started: the search says that.
 func reconsider(dr *draft.Draft) time.Time {
 	return rules.Earliest(poolsChange(dr.View), claimsChange(dr.View), nodesChange(dr.View), podsChange(dr.View, dr.History))
 }

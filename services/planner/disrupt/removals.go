@@ -54,9 +54,9 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 	return gone, stays
 }
 
-// removeAtOnce removes what goes whatever budgets and pods say: unhealthy nodes, whose pods are not well there either, and what
-// static pools have too many, as their users say. Pods that fit on nodes that stay go there; the others get theirs once the claim is
-// marked.
+// removeAtOnce removes what goes whatever budgets and pods say: unhealthy nodes, whose pods are not well there either,
+// and what static pools have too many, as their users say. Pods that fit on nodes that stay go there; the others get
+// theirs once the claim is marked.
 func removeAtOnce(dr *draft.Draft, unhealthy, surplus []Removal) {
 	_, stays := Unhealthy(dr.View)
 	for _, x := range stays {

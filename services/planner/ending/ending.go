@@ -1,44 +1,88 @@
 // Package ending decides for whose room pods may wait: that of pods which will soon have left their nodes, where a node of
 // their own would come no sooner.
 //
-// It knows a view, and how its pods are counted; it must never know what is bought. Start reading with Leave.
+// It places pods on what is there; it must never know what is bought. Start reading with Wait.
 package ending
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Leave makes the room free of all pods that will soon have left. Those on nodes that go leave none that anybody can use,
-// and are gone for rules about other pods all the same.
-func Leave(t *topology.Tally, v *view.View) {
-	each(v, func(_, pod int, soon bool, _ time.Time) {
+// Wait gives pods what room there is, and to those that find none what room is coming, unless they have waited for long.
+// From then on, until Stay, those who leave are gone for rules about other pods as well. Where nobody leaves, or all pods
+// find room, it says false, and nothing has changed.
+func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
+	if len(pods) == 0 || !anybody(v) {
+		return nil, pods, false
+	}
+	mark := s.Mark()
+	places, left := s.OnHosts(market.Items(v.World, pods), everyHost)
+	if len(left) == 0 {
+		s.Revert(mark)
+		return nil, pods, false
+	}
+	each(v, func(pod int, soon bool, _ time.Time) {
 		if soon {
-			topology.SetLeft(t, v, pod, true)
+			topology.SetLeft(s.Tally(), v, pod, true)
 		}
 	})
+	var patient []int
+	for _, p := range podsOf(left) {
+		if rules.Patient(v.Pods[p].Pod, v.Policy.RoomWait, v.Now) {
+			patient = append(patient, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	later, left := s.OnHosts(market.Items(v.World, patient), everyHost)
+	rest = append(rest, podsOf(left)...)
+	slices.Sort(rest)
+	return append(places, later...), rest, true
 }
 
-// Stay takes all rooms back that Leave has made free: who is moved by choice does not wait for any. It returns when the first
-// pod is overdue on whose node others are to be by then; zero for none.
+// Last gives pods that nothing can be bought for what room is coming, however long they have waited.
+func Last(s *pack.Scheduler, v *view.View, left []market.Item) ([]pack.Assignment, []market.Item) {
+	ready := Ready(v)
+	if len(left) == 0 || !slices.ContainsFunc(v.Hosts, func(h *view.Host) bool { return !ready(h.Index) }) {
+		return nil, left
+	}
+	return s.OnHosts(left, everyHost)
+}
+
+// Ready says of hosts that nobody leaves them for whose room pods wait.
+func Ready(v *view.View) func(host int) bool {
+	return func(host int) bool {
+		return !slices.ContainsFunc(v.Hosts[host].Pods, func(p int) bool { return view.Left(v, p) })
+	}
+}
+
+// Stay takes all rooms back that are coming: who is moved by choice does not wait for any. It returns when the first pod is
+// overdue that was to leave; zero for none.
 func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
-	each(v, func(host, pod int, _ bool, until time.Time) {
-		if !view.Left(v, pod) {
-			return
-		}
-		if v.Nominated(host) > 0 {
+	each(v, func(pod int, _ bool, until time.Time) {
+		if view.Left(v, pod) {
 			overdue = rules.Earliest(overdue, until)
+			topology.SetLeft(t, v, pod, false)
 		}
-		topology.SetLeft(t, v, pod, false)
 	})
 	return overdue
 }
 
-// each goes through the pods that are being deleted on nodes that are there.
-func each(v *view.View, do func(host, pod int, soon bool, until time.Time)) {
+func anybody(v *view.View) (leaves bool) {
+	each(v, func(_ int, soon bool, _ time.Time) { leaves = leaves || soon })
+	return leaves
+}
+
+// each goes through the pods that are being deleted on nodes that are there. Those on nodes that go leave no room that
+// anybody can use.
+func each(v *view.View, do func(pod int, soon bool, until time.Time)) {
 	for i, h := range v.Hosts {
 		if h.Node == nil || v.Removed(i) {
 			continue
@@ -46,8 +90,17 @@ func each(v *view.View, do func(host, pod int, soon bool, until time.Time)) {
 		for _, p := range h.Pods {
 			if pod := &v.Pods[p]; pod.Terminating {
 				soon, until := rules.Leaves(pod.Pod, pod.Class.PodClass, h.Node, v.Policy.RoomWait, v.Now)
-				do(i, p, soon, until)
+				do(p, soon, until)
 			}
 		}
 	}
 }
+
+func podsOf(items []market.Item) (pods []int) {
+	for _, it := range items {
+		pods = append(pods, it.Pods...)
+	}
+	return pods
+}
+
+func everyHost(int) bool { return true }

@@ -1,10 +1,10 @@
 // Package fit answers one question: may pods of this class run there, and if not, which rule stands in the way?
 //
 // The rules are chains of named checks, cheapest first; each returns a Reason, and the zero Reason means that it holds.
-// What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on free capacity
-// that is left (Matcher.Host) is judged on a view.View. Preferences (preferred affinity, PreferNoSchedule, soft spread) are
-// not rules: they never keep a pod off a node here, see PreferencePenalty. The package does not choose between places. Start
-// reading with Static.
+// What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on free
+// capacity that is left (Matcher.Host) is judged on a view.View. Preferences (preferred affinity, PreferNoSchedule,
+// soft spread) are not rules: they never keep a pod off a node here, see PreferencePenalty. The package does not choose
+// between places. Start reading with Static.
 package fit
 
 import (
@@ -105,12 +105,14 @@ func discourages(p *view.Profile, t model.Taint) bool {
 	return t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t)
 }
 
-// TaintPenalty is what a PreferNoSchedule taint weighs that is not tolerated: as much as preferred affinity of the highest weight.
+// TaintPenalty is what a PreferNoSchedule taint weighs that is not tolerated: as much as preferred affinity of the
+// highest weight.
 const TaintPenalty = 100
 
-// PreferencePenalty is the weight of what a place does not meet of a profile's preferences about nodes: preferred node affinity with the
-// weights of the pod, and TaintPenalty for each PreferNoSchedule taint that is not tolerated. 0 means that all are met, or
-// that the policy ignores preferences. What is not decided is not met. The answer is the same for all classes of a profile.
+// PreferencePenalty is the weight of what a place does not meet of a profile's preferences about nodes: preferred node
+// affinity with the weights of the pod, and TaintPenalty for each PreferNoSchedule taint that is not tolerated. 0 means
+// that all are met, or that the policy ignores preferences. What is not decided is not met. The answer is the same for
+// all classes of a profile.
 func PreferencePenalty(p *view.Profile, at *Place) int32 {
 	if p.Indifferent {
 		return 0

@@ -45,8 +45,9 @@ func PoolConflict(p *view.Pool, r require.Requirement) model.Reason {
 	return out
 }
 
-// Unsold says which label that is asked for nothing has that a pool can buy, whatever else is asked for; sells says whether something
-// meets a requirement. It is the zero Reason where each label of one of the alternatives is on something.
+// Unsold says which label that is asked for nothing has that a pool can buy, whatever else is asked for; sells says
+// whether something meets a requirement. It is the zero Reason where each label of one of the alternatives is on
+// something.
 func Unsold(p *view.Pool, asked []require.Set, sells func(require.Requirement) bool) model.Reason {
 	var first model.Reason
 	for i, s := range asked {
@@ -61,8 +62,8 @@ func Unsold(p *view.Pool, asked []require.Set, sells func(require.Requirement) b
 	return first
 }
 
-// firstUnsold does not look at labels that users define: what is not decided of them may be as the pod wants it. Reservations have
-// reasons of their own.
+// firstUnsold does not look at labels that users define: what is not decided of them may be as the pod wants it.
+// Reservations have reasons of their own.
 func firstUnsold(asked require.Set, sells func(require.Requirement) bool) (require.Requirement, bool) {
 	for _, r := range asked {
 		if labels.WellKnown(r.Key) && !labels.OfReservation(r.Key) && !sells(r) {

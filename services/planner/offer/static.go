@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// maxZonePremium is by how much, in per cent, the cheapest node of a zone may cost more than that of the cheapest zone for the
-// zone to get its share of a static pool's nodes.
+// maxZonePremium is by how much, in per cent, the cheapest node of a zone may cost more than that of the cheapest zone
+// for the zone to get its share of a static pool's nodes.
 const maxZonePremium = 25
 
 // StaticQuery is what Static wants to know.
@@ -20,7 +20,8 @@ type StaticQuery struct {
 	Now      time.Time
 	// Leaving says whether a claim is on its way out, so that another takes its place.
 	Leaving func(*model.Claim) bool
-	// Held says that a claim's node has a pod that no drain could evict, Due that it would be replaced or repaired before long. nil: none.
+	// Held says that a claim's node has a pod that no drain could evict, Due that it would be replaced or repaired
+	// before long. nil: none.
 	Held, Due func(*model.Claim) bool
 	// Options lists what a pool may be launched as now, best first, each holding the DaemonSets that run there; nothing and
 	// the reason where it can't be bought from. It is asked only about pools that need nodes.
@@ -31,8 +32,9 @@ type StaticQuery struct {
 	Most int
 }
 
-// mostAtOnce is how many nodes one plan buys for a static pool, and for how many pods of a buffer it reserves capacity: a typo
-// in a manifest must not exhaust the planner's memory. What a pool still lacks then is bought by the plans that follow.
+// mostAtOnce is how many nodes one plan buys for a static pool, and for how many pods of a buffer it reserves capacity:
+// a typo in a manifest must not exhaust the planner's memory. What a pool still lacks then is bought by the plans that
+// follow.
 const mostAtOnce = 5000
 
 // StaticDecision is what a static pool needs to have as many nodes as its replicas say.
@@ -233,8 +235,8 @@ type candidate struct {
 }
 
 // choose picks n claims: those that nothing protects before those that something does; among them what was not launched
-// yet, then what is empty, then what would go before long anyway, then what is cheapest to move; and of equals one of the zone that
-// has most, the more expensive first.
+// yet, then what is empty, then what would go before long anyway, then what is cheapest to move; and of equals one of
+// the zone that has most, the more expensive first.
 func (f *staticPool) choose(n int64) []model.ClaimID {
 	candidates := f.candidates()
 	in := make(map[string]int)

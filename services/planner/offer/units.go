@@ -6,14 +6,14 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// ReservationUnits counts what is left of each capacity reservation, whichever pools, zones and types share it. A claim that may
-// become one of a reservation's instances takes a unit as soon as it is planned. It belongs to one goroutine.
+// ReservationUnits counts what is left of each capacity reservation, whichever pools, zones and types share it. A claim
+// that may become one of a reservation's instances takes a unit as soon as it is planned. It belongs to one goroutine.
 type ReservationUnits struct {
 	left map[string]int64
 }
 
-// NewReservationUnits are the reservations' remaining instances, less the claims that may still become one: what was launched EC2
-// has counted itself. A claim that could go into several reservations holds a unit of each.
+// NewReservationUnits are the reservations' remaining instances, less the claims that may still become one: what was
+// launched EC2 has counted itself. A claim that could go into several reservations holds a unit of each.
 func NewReservationUnits(s *model.Snapshot) *ReservationUnits {
 	u := &ReservationUnits{left: make(map[string]int64)}
 	for i := range s.Offerings {

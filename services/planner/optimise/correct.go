@@ -6,12 +6,14 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-// Greedy packings lead the programme where there are fewer than correctPods pods of each row: with more, few fillings make up most of its solution, and it finds
-// them soon. There are up to corrections of them, for 1 in correctShare of the work.
+// Greedy packings lead the programme where there are fewer than correctPods pods of each row: with more, few fillings
+// make up most of its solution, and it finds them soon. There are up to corrections of them, for 1 in correctShare of
+// the work.
 const correctPods, corrections, correctShare = 64, 8, 10
 
-// correct packs greedily, again and again, and returns the fillings. What was paid for a row's pods counts for half of what they are worth the next time, so that
-// those which ended up in bins that cost more than they are worth come earlier (sequential value correction, Belov and Scheithauer 2007).
+// correct packs greedily, again and again, and returns the fillings. What was paid for a row's pods counts for half of
+// what they are worth the next time, so that those which ended up in bins that cost more than they are worth come
+// earlier (sequential value correction, Belov and Scheithauer 2007).
 func (s *solver) correct(worth []float64, limit int64) (all []compact.Filling) {
 	if s.c.Source.Tried || s.c.Pods() >= correctPods*s.c.NumRows {
 		return nil

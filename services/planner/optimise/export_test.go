@@ -14,8 +14,8 @@ func SolveWithoutExact(p *problem.Problem) Solution {
 	return s.solution()
 }
 
-// Led is what the programme's columns cost together before any is generated, with the fillings of the best plan alone, and with those of corrected
-// packings too.
+// Led is what the programme's columns cost together before any is generated, with the fillings of the best plan alone,
+// and with those of corrected packings too.
 func Led(p *problem.Problem) (alone, led float64) {
 	value := func(lead bool) float64 {
 		s := &solver{c: compact.Compile(p)}

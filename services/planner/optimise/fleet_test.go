@@ -6,8 +6,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 )
 
-// TestFewNodesOfManyRequestsAreCounted is of pods whose programme has parts of nodes only, which prove 1.7 % less than whole ones cost: without numbers of nodes the plans were as far above
-// their bounds, and more expensive.
+// TestFewNodesOfManyRequestsAreCounted is of pods whose programme has parts of nodes only, which prove 1.7 % less than
+// whole ones cost: without numbers of nodes the plans were as far above their bounds, and more expensive.
 func TestFewNodesOfManyRequestsAreCounted(t *testing.T) {
 	for seed, before := range map[uint64]int64{6: 2130200, 7: 1868640} {
 		p := generated(600, 100, seed)

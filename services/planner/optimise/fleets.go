@@ -9,17 +9,19 @@ import (
 )
 
 const (
-	// fleetPods is up to how many pods whole numbers of nodes are looked for first, and what is on them then: with more, parts of nodes cost much the same.
-	// Up to countRows rows settling by numbers of nodes does that.
+	// fleetPods is up to how many pods whole numbers of nodes are looked for first, and what is on them then: with
+	// more, parts of nodes cost much the same. Up to countRows rows settling by numbers of nodes does that.
 	fleetPods = 2048
-	// fleetShare is how much work the bound takes, 1 of so many budgets; each fleet takes as much, and as much to fill it, and all fleets about five times that.
+	// fleetShare is how much work the bound takes, 1 of so many budgets; each fleet takes as much, and as much to fill
+	// it, and all fleets about five times that.
 	fleetShare = 16
 )
 
 // roomier are how much more than all pods ask for fleets have: the more, the sooner the pods are on them.
 var roomier = [...]float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.001, 1}
 
-// countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as good as asked for, or that makes no sense.
+// countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as
+// good as asked for, or that makes no sense.
 func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 	p := s.c.Source
 	if p.Tried || p.Worth || s.simpler && !p.BoundOnly || s.best.Pods > 0 || max(s.pods, s.c.Pods()) > fleetPods || s.c.NumRows <= countRows || x.Tolls() || !fleet.Suits(s.c) || s.enough() {
@@ -36,7 +38,8 @@ func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 	return f
 }
 
-// packFleets puts the pods on fleets that cost less than the best plan, the roomiest first. It takes so little work that it does not end where the plan is as good as asked for.
+// packFleets puts the pods on fleets that cost less than the best plan, the roomiest first. It takes so little work
+// that it does not end where the plan is as good as asked for.
 func (s *solver) packFleets(f *fleet.Search, y []float64, budget int64) {
 	var last []int32
 	limit := f.Work + 5*budget/fleetShare

@@ -311,7 +311,8 @@ func (g *greedy) learn(b *compact.Bin, f *filling) {
 	g.work += int64(len(b.Kinds)*(k+2) + 3*12*len(g.keys[0]))
 }
 
-// sort puts keys in order, beginning with the order of before: what pods are worth changes little from one run to the next, and so does their order.
+// sort puts keys in order, beginning with the order of before: what pods are worth changes little from one run to the
+// next, and so does their order.
 func (g *greedy) sort(keys []keyed, before []int32) {
 	const mostMoves = 8 // for each key; of keys in no order pdqsort makes fewer
 	if len(keys) == len(before) {

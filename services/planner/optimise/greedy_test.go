@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeysAreInOrderWhateverOrderTheyBeginIn sorts keys that begin in an order that is nearly theirs, in none, and in one of other classes.
+// TestKeysAreInOrderWhateverOrderTheyBeginIn sorts keys that begin in an order that is nearly theirs, in none, and in
+// one of other classes.
 func TestKeysAreInOrderWhateverOrderTheyBeginIn(t *testing.T) {
 	g := &greedy{}
 	for seed := range uint64(1000) {

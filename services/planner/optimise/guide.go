@@ -9,11 +9,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/simplify"
 )
 
-// mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must be worth leastFull of its price.
-// mostChoices is among how many rows the next pod is chosen.
+// mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must
+// be worth leastFull of its price. mostChoices is among how many rows the next pod is chosen.
 const mostParts, leastFull, mostChoices = 3, 0.96, 32
 
-// packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no packing costs less than what is proven for that one.
+// packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no
+// packing costs less than what is proven for that one.
 func (s *solver) packAsSimpler(work int64) {
 	g := s.guideFor(s.base, maxRows, work)
 	if g == nil {
@@ -27,7 +28,8 @@ func (s *solver) packAsSimpler(work int64) {
 		s.bound, s.kind = g.sub.bound, min(g.sub.kind, KindLP)
 		s.goOn(g)
 	}
-	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those of the most rows.
+	// Which pods are left to be packed anew depends on which bins are filled first: the most expensive ones, or those
+	// of the most rows.
 	if !g.knows() {
 		return
 	}
@@ -42,7 +44,8 @@ func (s *solver) packAsSimpler(work int64) {
 	}
 }
 
-// goOn has the programme begin with what pods are worth to a simpler problem: no filling is worth more there than its price, nor is it here.
+// goOn has the programme begin with what pods are worth to a simpler problem: no filling is worth more there than its
+// price, nor is it here.
 func (s *solver) goOn(g *guide) {
 	if g.sub.proven == nil || s.c.NumRows > lateRows || 2*s.budget() < lateRounds*s.c.RoundWork() {
 		return
@@ -55,7 +58,8 @@ func (s *solver) goOn(g *guide) {
 	}
 }
 
-// packByMeans packs as a plan for fewer rows does, which are means where no others are, unless the best plan is as good as asked for.
+// packByMeans packs as a plan for fewer rows does, which are means where no others are, unless the best plan is as good
+// as asked for.
 func (s *solver) packByMeans(work int64) {
 	if s.stopped() || float64(s.aim()) <= float64(s.bound)*(1+s.gap) {
 		return
@@ -65,7 +69,8 @@ func (s *solver) packByMeans(work int64) {
 	}
 }
 
-// packInParts follows a plan for mean requests where it works out, and then one for what is left, whose requests differ less.
+// packInParts follows a plan for mean requests where it works out, and then one for what is left, whose requests differ
+// less.
 func (s *solver) packInParts(g *guide, work int64) {
 	pl, worth, least := s.base.Clone(), g.worth, leastFull
 	for part := 1; g != nil && g.knows(); part++ {
@@ -112,12 +117,14 @@ type guide struct {
 	sub *solver
 	// worth is what a pod is worth, by row of the whole problem.
 	worth []float64
-	// put are the rows of the filling in the making; over is what was put in there of each resource beyond the mean requests.
+	// put are the rows of the filling in the making; over is what was put in there of each resource beyond the mean
+	// requests.
 	put  []int32
 	over []int64
 }
 
-// value says what the rows are worth that a row of the simpler problem stands for: as much as it in all, and each in proportion to what it was worth at first.
+// value says what the rows are worth that a row of the simpler problem stands for: as much as it in all, and each in
+// proportion to what it was worth at first.
 func (g *guide) value(r int) {
 	of, initial := g.sub.c.ItemsOf[r], 0.0
 	pods := 0
@@ -135,7 +142,8 @@ func (g *guide) value(r int) {
 // knows says that pods have a worth.
 func (g *guide) knows() bool { return g.sub.duals != nil }
 
-// followAll buys bins filled much as all fillings of the simpler problem's plan, in an order, as far as they are worth so much of their price.
+// followAll buys bins filled much as all fillings of the simpler problem's plan, in an order, as far as they are worth
+// so much of their price.
 func (g *guide) followAll(pl *compact.Plan, before func(x, y compact.Filling) int, least float64) {
 	fillings := slices.Clone(g.sub.best.Fillings)
 	slices.SortStableFunc(fillings, before)
@@ -149,7 +157,8 @@ func (g *guide) followAll(pl *compact.Plan, before func(x, y compact.Filling) in
 	}
 }
 
-// follow buys one of some bins, filled much as a filling: that which is then worth most for its price, if that is so much of it at least.
+// follow buys one of some bins, filled much as a filling: that which is then worth most for its price, if that is so
+// much of it at least.
 func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling, least float64) {
 	var best compact.Filling
 	most := 0.0
@@ -167,7 +176,8 @@ func (g *guide) follow(pl *compact.Plan, bins []int32, f compact.Filling, least 
 	}
 }
 
-// valueIn is what the pods of a filling are worth; up to twice as much where few of some bins take them, for those go first.
+// valueIn is what the pods of a filling are worth; up to twice as much where few of some bins take them, for those go
+// first.
 func (g *guide) valueIn(f compact.Filling, bins []int32) float64 {
 	v := 0.0
 	for x, i := range f.Rows {
@@ -182,7 +192,8 @@ func (g *guide) valueIn(f compact.Filling, bins []int32) float64 {
 	return v
 }
 
-// fill fills a bin with as many pods of each row as a filling has, as far as it takes them and rules let it, and with what else fits.
+// fill fills a bin with as many pods of each row as a filling has, as far as it takes them and rules let it, and with
+// what else fits.
 func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filling {
 	c, l := g.s.c, g.s.greedy.open
 	bin := &c.Bins[b]
@@ -221,8 +232,8 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 	return out
 }
 
-// balance puts so many pods of some rows into the open bin, or as many as fit, so that all that is in there stays near what it would be if each pod asked for the mean.
-// Of many rows it looks at mostChoices.
+// balance puts so many pods of some rows into the open bin, or as many as fit, so that all that is in there stays near
+// what it would be if each pod asked for the mean. Of many rows it looks at mostChoices.
 func (g *guide) balance(pl *compact.Plan, bin *compact.Bin, of []int32, want int32, mean []int64) {
 	c := g.s.c
 	off := func(i int32) float64 {

@@ -19,7 +19,8 @@ const (
 	KindNone Kind = iota
 	// KindResource is the price of resources at the cheapest bins.
 	KindResource
-	// KindFarley is column generation that was cut short: the duals, scaled until no filling of a bin is worth more than it.
+	// KindFarley is column generation that was cut short: the duals, scaled until no filling of a bin is worth more
+	// than it.
 	KindFarley
 	// KindLP is column generation to its end.
 	KindLP

@@ -345,8 +345,9 @@ func TestMoreWorkIsNotWorse(t *testing.T) {
 	}
 }
 
-// TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce compares the bound with a packing, where there are too many rows for the programme of a
-// bound alone and half of the demand would go to bins that are nearly free if there were more of them.
+// TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce compares the bound with a packing, where there are too many
+// rows for the programme of a bound alone and half of the demand would go to bins that are nearly free if there were
+// more of them.
 func TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce(t *testing.T) {
 	const seed = 2
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -384,8 +385,8 @@ func TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce(t *testing.T) {
 	}
 }
 
-// TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem compares it with a packing, of many apps with a pod or two each, which must be apart: to
-// settle the simpler problem, whose rows are few, parts of it are priced, too.
+// TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem compares it with a packing, of many apps with a pod or two
+// each, which must be apart: to settle the simpler problem, whose rows are few, parts of it are priced, too.
 func TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem(t *testing.T) {
 	const seed = 3
 	r := rand.New(rand.NewPCG(seed, 79))

@@ -47,7 +47,8 @@ func beside(p, q *problem.Problem) *problem.Problem {
 	return &out
 }
 
-// TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone compares small problems beside each other with the optimum of each.
+// TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone compares small problems beside each other with the
+// optimum of each.
 func TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -78,7 +79,8 @@ func TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone(t *testing.T) 
 	}
 }
 
-// TestABoundIsThatOfPartsThatCostSomething has one part on a node that exists already, and too many different requests for the exact method.
+// TestABoundIsThatOfPartsThatCostSomething has one part on a node that exists already, and too many different requests
+// for the exact method.
 func TestABoundIsThatOfPartsThatCostSomething(t *testing.T) {
 	free, paid := generated(200, 30, 1), generated(200, 5, 2)
 	free.Bins = []problem.Bin{Bin(0, 1, all(len(free.Items)), 1e9, 1e9, 1e9)}

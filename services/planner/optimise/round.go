@@ -16,8 +16,8 @@ func (s *solver) offer(pl *compact.Plan) {
 	}
 }
 
-// dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the best plan is not as good as
-// asked for. It returns the next way.
+// dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the
+// best plan is not as good as asked for. It returns the next way.
 func (s *solver) dives(x *pricing.Columns, root []compact.Filling, way int, limit int64) int {
 	for ; way == 0 || way < mostDives && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
@@ -55,7 +55,8 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 		}
 		old = append(old[:0], x.Pool...)
 		x.Begin(pl, old)
-		// What is left is little of the whole, so it may be a little further from its optimum; and half of the work is for what is left then.
+		// What is left is little of the whole, so it may be a little further from its optimum; and half of the work is
+		// for what is left then.
 		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.Cost))
 		x.Generate(pricing.Effort{Gap: gap, Limit: x.Work() + (limit-x.Work())/2, Stop: s.stopped})
 		if pl.Pods == 0 && float64(pl.Cost)+x.Bound >= float64(s.best.Cost) {
@@ -92,7 +93,8 @@ func (s *solver) buy(pl *compact.Plan, p compact.Filling, n int32) bool {
 	return true
 }
 
-// buyMost buys one more copy of the columns of which the solution has more than mostPart beside whole ones, those first of which it has most.
+// buyMost buys one more copy of the columns of which the solution has more than mostPart beside whole ones, those first
+// of which it has most.
 func (s *solver) buyMost(x *pricing.Columns, pl *compact.Plan) {
 	const mostPart = 0.3
 	parts := make([]float64, len(x.Pool))
@@ -112,10 +114,12 @@ func (s *solver) buyMost(x *pricing.Columns, pl *compact.Plan) {
 	}
 }
 
-// wholeShare is what part of the solution, 1 of so many, whole copies must be for no others to be bought with them: solving the programme again takes long.
+// wholeShare is what part of the solution, 1 of so many, whole copies must be for no others to be bought with them:
+// solving the programme again takes long.
 const wholeShare = 5
 
-// buyPart buys one copy of the columns that the solution has most of; in all ways but the first, chance makes more of some of them.
+// buyPart buys one copy of the columns that the solution has most of; in all ways but the first, chance makes more of
+// some of them.
 func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan, way int) bool {
 	type part struct {
 		share float64

@@ -9,9 +9,10 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// manyRows are 2,000 pods of 30 requests in three zones. A fifth must be apart, a fifth is tied to a zone, and those of one label and
-// request out of seven each are kept apart from another's: 500 rows and more, too many for a programme. Bins are one type in each of six
-// sizes and three zones, at the same price everywhere; withLabels false leaves the rules about labels out.
+// manyRows are 2,000 pods of 30 requests in three zones. A fifth must be apart, a fifth is tied to a zone, and those of
+// one label and request out of seven each are kept apart from another's: 500 rows and more, too many for a programme.
+// Bins are one type in each of six sizes and three zones, at the same price everywhere; withLabels false leaves the
+// rules about labels out.
 func manyRows(withLabels bool) *problem.Problem {
 	const labels, zones = 7, 3
 	p := &problem.Problem{GapTarget: 0.003}
@@ -92,7 +93,8 @@ func TestTooManyRowsForAProgrammeArePackedAsASimplerProblemIs(t *testing.T) {
 		p     *problem.Problem
 		bound int64
 	}{
-		// The greedy search fills large bins first, and has none of the pods left that those which must be apart could share their bins with.
+		// The greedy search fills large bins first, and has none of the pods left that those which must be apart could
+		// share their bins with.
 		"labels in zones": {manyRows(true), optimise.Solve(simpler).Bound},
 		// Of one request there are as many pods for a bin as there are apps that ask for it.
 		"many apps": {manyApps(), optimise.Solve(manyApps()).Bound},
@@ -115,7 +117,8 @@ func TestTooManyRowsForAProgrammeArePackedAsASimplerProblemIs(t *testing.T) {
 	}
 }
 
-// TestManyDifferentRequests: of pods that all ask for something else, and more of them than a programme has rows, mean requests are planned for.
+// TestManyDifferentRequests: of pods that all ask for something else, and more of them than a programme has rows, mean
+// requests are planned for.
 func TestManyDifferentRequests(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -21,7 +21,8 @@ func Solve(p *problem.Problem) Solution {
 	return solveOne(p, 0, 0)
 }
 
-// solveOne solves a problem as a whole, of which there are so many others; pods is how many all of them have, where there are others.
+// solveOne solves a problem as a whole, of which there are so many others; pods is how many all of them have, where
+// there are others.
 func solveOne(p *problem.Problem, others, pods int) Solution {
 	if p.Worth && !p.BoundOnly {
 		again := *p
@@ -39,7 +40,8 @@ func solveOne(p *problem.Problem, others, pods int) Solution {
 type solver struct {
 	c    *compact.Problem
 	slab compact.Slab
-	// others is how many problems there are that share work with this one, pods how many pods all of them have; both 0 where there are none.
+	// others is how many problems there are that share work with this one, pods how many pods all of them have; both 0
+	// where there are none.
 	others int64
 	pods   int
 	// base is what free bins hold, best the best plan so far.
@@ -55,10 +57,11 @@ type solver struct {
 	closer bool
 	// simpler says that it is a simpler problem that is solved, in the place of one with too many rows.
 	simpler bool
-	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to the programme, nil where
-	// it was not solved.
+	// worth is by row; so is initial, what pods are worth before anything is known, and duals, what they are worth to
+	// the programme, nil where it was not solved.
 	worth, initial, duals []float64
-	// proven is what pods are worth in the bound of a simpler problem, from which the whole one's can go on; nil where that is not worth its work.
+	// proven is what pods are worth in the bound of a simpler problem, from which the whole one's can go on; nil where
+	// that is not worth its work.
 	proven []float64
 
 	work Work
@@ -204,8 +207,8 @@ func (s *solver) improve() {
 	}
 }
 
-// fewOfEach says that a plan is asked for, without rules, of many rows with so few pods each that the programme's solution is of little use: it is all parts of fillings, and its duals
-// take long to become more than resource weights.
+// fewOfEach says that a plan is asked for, without rules, of many rows with so few pods each that the programme's
+// solution is of little use: it is all parts of fillings, and its duals take long to become more than resource weights.
 func (s *solver) fewOfEach() bool {
 	p, n := s.c.Source, s.c.NumRows
 	return n > meansRows && n <= maxRows && s.c.Pods() < meansPods*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
@@ -327,7 +330,8 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 	}
 }
 
-// enough says that the best plan is as good as asked for: near enough to its bound, or to the programme, whose bound ends a little below it.
+// enough says that the best plan is as good as asked for: near enough to its bound, or to the programme, whose bound
+// ends a little below it.
 func (s *solver) enough() bool {
 	lp := s.lp
 	if s.closer {
@@ -353,23 +357,26 @@ const (
 	leastRounds = 8
 	// mostDives is how often the programme's solution is rounded, each time another way.
 	mostDives = 6
-	// diveShare is how much work dives may take, in budgets, where the last per cent is looked for; 9 of 10 budgets elsewhere.
+	// diveShare is how much work dives may take, in budgets, where the last per cent is looked for; 9 of 10 budgets
+	// elsewhere.
 	diveShare = 2
-	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond; countMore times that where the bound is for a
-	// plan with nothing but prices and rules, and the gap is wide.
+	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond;
+	// countMore times that where the bound is for a plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
 	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
 	meansRows, meansPods = 64, 16
-	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with boundWork at most, proves more of more rows.
-	// The programme goes on from there up to lateRows where there is work for lateRounds: sooner it does not get further.
+	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with
+	// boundWork at most, proves more of more rows. The programme goes on from there up to lateRows where there is work
+	// for lateRounds: sooner it does not get further.
 	boundRows, boundWork, lateRows, lateRounds = maxRows / 2, 100_000_000, 4 * maxRows, 400
 	// maxFinalSplits bounds what is left of a packing that is finished exactly; see exact.MostSplits.
 	maxFinalSplits = 1 << 13
 )
 
 // budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
-// far as there are pods enough to pay for that; parts of a problem share what each problem has. One of many problems that are tried, or one too large for the programme, begins with a quarter, and has
-// all of its work at 10,000 pods only.
+// far as there are pods enough to pay for that; parts of a problem share what each problem has. One of many problems
+// that are tried, or one too large for the programme, begins with a quarter, and has all of its work at 10,000 pods
+// only.
 func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
@@ -383,7 +390,8 @@ func (s *solver) budget() int64 {
 	return min(each/(1+s.others)+byPods+20*rows*rows*min(pods, 1000), most)
 }
 
-// finish packs what a plan has left: exactly if that is little, else greedily. Pods that are worth nothing fill what is free, but are not left.
+// finish packs what a plan has left: exactly if that is little, else greedily. Pods that are worth nothing fill what is
+// free, but are not left.
 func (s *solver) finish(pl *compact.Plan, y []float64) {
 	if !s.inexact && len(s.c.Limits) == 0 && pl.Pods > 0 && pl.Splits(maxFinalSplits) <= maxFinalSplits {
 		e, ok := exact.Solve(pl, maxFinalSplits)

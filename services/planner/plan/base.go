@@ -23,8 +23,8 @@ type base struct {
 	// podCount is how many pods each class has, by index.
 	podCount []int32
 
-	// priced says that the world has the prices of the snapshot's offerings, and stale that it has others than the snapshot's nodes,
-	// claims, notices and pods.
+	// priced says that the world has the prices of the snapshot's offerings, and stale that it has others than the
+	// snapshot's nodes, claims, notices and pods.
 	priced, stale bool
 
 	// offers says that these are worked out. They depend on what can be bought at a time.
@@ -66,8 +66,8 @@ func (b *base) countPods() {
 	}
 }
 
-// rehost makes the base what it is after nodes, claims, notices and pods changed. It says false where that can't be done. What can be
-// bought is mostly the same after that, and is most of what a base of few nodes takes.
+// rehost makes the base what it is after nodes, claims, notices and pods changed. It says false where that can't be
+// done. What can be bought is mostly the same after that, and is most of what a base of few nodes takes.
 func (b *base) rehost(pods []view.Pod, stop func() bool) (bool, error) {
 	same, ok, err := view.Rehost(b.world, pods)
 	if !ok {

@@ -107,8 +107,8 @@ func bought(p *model.Plan) (cost int64, pods []model.PodID) {
 	return cost, pods
 }
 
-// TestNoPlanIsCheaperThanABound holds the bound of each plan against what it pays itself, and against what a plan pays for the same pods
-// that was made with no search. KERF_CASES is how many clusters are drawn.
+// TestNoPlanIsCheaperThanABound holds the bound of each plan against what it pays itself, and against what a plan pays
+// for the same pods that was made with no search. KERF_CASES is how many clusters are drawn.
 func TestNoPlanIsCheaperThanABound(t *testing.T) {
 	cases := 600
 	if n, err := strconv.Atoi(os.Getenv("KERF_CASES")); err == nil {

@@ -118,8 +118,8 @@ func (c *cycle) assignBuffers() {
 	c.assigned = append(c.assigned, c.bufferPods...)
 }
 
-// explain is why pods have no place. Where nothing can be bought it is what keeps them from the nodes that exist: the first rule
-// that fails on the first node that is for pods like them.
+// explain is why pods have no place. Where nothing can be bought it is what keeps them from the nodes that exist: the
+// first rule that fails on the first node that is for pods like them.
 func (c *cycle) explain(it market.Item) (model.Reason, []model.PoolMiss) {
 	if c.buffersWait && virtual(c.Pods[it.Pods[0]].ID) {
 		return model.Reason{

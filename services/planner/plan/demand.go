@@ -19,7 +19,8 @@ type demand struct {
 	pods []int
 	// refused are pods that Kerf does not plan for, with the reason.
 	refused []refusal
-	// queued are pods that the scheduler has not looked at yet, and that are in its queue behind others that it has refused.
+	// queued are pods that the scheduler has not looked at yet, and that are in its queue behind others that it has
+	// refused.
 	queued []int
 	// waiting are the other pods that the scheduler has not looked at yet, or that are about to come back.
 	waiting []int
@@ -87,7 +88,8 @@ func (c *cycle) findDemand() demand {
 	return d
 }
 
-// schedulerQueue is what is known of the scheduler's queue: pods that came before the last one that it has refused are in it.
+// schedulerQueue is what is known of the scheduler's queue: pods that came before the last one that it has refused are
+// in it.
 type schedulerQueue struct {
 	// lastRefused is when it refused a pod last; zero when it has refused none. priority is the highest of those pods.
 	lastRefused time.Time

@@ -6,11 +6,12 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// mostYields is how often pods are planned for anew because some yield: each turn costs as much as a plan, and there may be as many classes
-// that wait for one volume as there are Jobs.
+// mostYields is how often pods are planned for anew because some yield: each turn costs as much as a plan, and there
+// may be as many classes that wait for one volume as there are Jobs.
 const mostYields = 4
 
-// yields are classes, by index, of which no pod got a place, so that pods of others come first where they want the same volume.
+// yields are classes, by index, of which no pod got a place, so that pods of others come first where they want the same
+// volume.
 type yields map[int]bool
 
 // add adds those of a cycle that has assigned pods, and says whether there were any: then others may get places.

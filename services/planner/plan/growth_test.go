@@ -105,9 +105,9 @@ func TestExponent(t *testing.T) {
 	}
 }
 
-// TestGrowth prints how the processor time of a plan grows with the pods: over all sizes, and over the larger ones alone, where what
-// a plan takes whatever its size (the market has 800 types) weighs less. It is a measurement, which no other run should disturb,
-// and is asked for: `make bench-growth`.
+// TestGrowth prints how the processor time of a plan grows with the pods: over all sizes, and over the larger ones
+// alone, where what a plan takes whatever its size (the market has 800 types) weighs less. It is a measurement, which
+// no other run should disturb, and is asked for: `make bench-growth`.
 func TestGrowth(t *testing.T) {
 	if os.Getenv("KERF_GROWTH") == "" {
 		t.Skip("a measurement of minutes: make bench-growth")

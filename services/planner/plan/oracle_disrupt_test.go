@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// drawUsed is a tiny cluster that could be had for less: up to three nodes with up to five pods on them, and four offerings. Only
-// prices count: evictions cost nothing, budgets let all go at once, and moved pods need no rest.
+// drawUsed is a tiny cluster that could be had for less: up to three nodes with up to five pods on them, and four
+// offerings. Only prices count: evictions cost nothing, budgets let all go at once, and moved pods need no rest.
 func drawUsed(seed uint64) *tiny {
 	d := &tiny{newWorld(), rand.New(rand.NewPCG(seed, 0x75736564))}
 	d.Kinds = []model.DecisionKind{model.KindDisrupt}
@@ -93,9 +93,9 @@ func (d *tiny) bill() (cost int64) {
 	return cost
 }
 
-// least is the least that the cluster may cost once some of its nodes were removed or replaced, at once: any of them go, their pods
-// run on those that stay or on any new ones. What is new stands within limits beside what is there or, where those that go make
-// way first, beside what stays.
+// least is the least that the cluster may cost once some of its nodes were removed or replaced, at once: any of them
+// go, their pods run on those that stay or on any new ones. What is new stands within limits beside what is there or,
+// where those that go make way first, beside what stays.
 func (d *tiny) least(makeWay bool) int64 {
 	best := d.bill()
 	for keep := range 1 << len(d.Snapshot.Nodes) {
@@ -186,9 +186,9 @@ func (d *tiny) carryOut(p *model.Plan, x *model.Disruption) {
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n model.Node) bool { return slices.Contains(x.Candidates, n.Claim) })
 }
 
-// TestTinyClustersBecomeAsCheapAsCanBe carries plans out until no more come, and holds what is left against all ways to remove and
-// replace nodes of the first cluster, but for those that are empty: they go before all else. Each plan must make the cluster cheaper.
-// KERF_CASES is how many clusters are drawn, KERF_SEED shows a single one.
+// TestTinyClustersBecomeAsCheapAsCanBe carries plans out until no more come, and holds what is left against all ways to
+// remove and replace nodes of the first cluster, but for those that are empty: they go before all else. Each plan must
+// make the cluster cheaper. KERF_CASES is how many clusters are drawn, KERF_SEED shows a single one.
 func TestTinyClustersBecomeAsCheapAsCanBe(t *testing.T) {
 	cases := 1000
 	if n, err := strconv.Atoi(os.Getenv("KERF_CASES")); err == nil {
@@ -221,8 +221,9 @@ func TestTinyClustersBecomeAsCheapAsCanBe(t *testing.T) {
 		}
 	}
 	t.Logf("of %d clusters %d become cheaper, and %d do not become as cheap as can be", cases, cheaper, above)
-	// How many there were when this was written: of 20,000 clusters 16,208 and 29, of 1,000 3. Nearly all have pods that are spread over
-	// zones, are all in one zone to begin with, and get a second new node in that zone where the first one would hold both.
+	// How many there were when this was written: of 20,000 clusters 16,208 and 29, of 1,000 3. Nearly all have pods
+	// that are spread over zones, are all in one zone to begin with, and get a second new node in that zone where the
+	// first one would hold both.
 	if above > max(3, cases*2/1000) {
 		t.Error("plans were better before")
 	}

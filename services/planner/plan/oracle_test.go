@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// tiny is a cluster that is small enough to try every assignment: one or two pools, two types in two zones, up to two nodes,
-// one or two classes of pods that may be tied to one another.
+// tiny is a cluster that is small enough to try every assignment: one or two pools, two types in two zones, up to two
+// nodes, one or two classes of pods that may be tied to one another.
 type tiny struct {
 	*world
 	*rand.Rand
@@ -100,8 +100,8 @@ type spot struct {
 type oracle struct {
 	*tiny
 	spots []spot
-	// open counts domains that could be there as well: zones in which pools buy and, of hosts, one more. The planner keeps spread
-	// over these, the scheduler over what there is.
+	// open counts domains that could be there as well: zones in which pools buy and, of hosts, one more. The planner
+	// keeps spread over these, the scheduler over what there is.
 	open  bool
 	zones []string
 	// left are the pods of each class that are still to be placed.
@@ -299,8 +299,8 @@ func (o *oracle) counts(c int, key string) map[string]int {
 	return out
 }
 
-// TestTinyClustersArePlannedForAsWellAsCanBe holds plans against every assignment of every pod in every order, with every set
-// of new nodes. KERF_CASES is how many clusters are drawn, KERF_SEED shows a single one.
+// TestTinyClustersArePlannedForAsWellAsCanBe holds plans against every assignment of every pod in every order, with
+// every set of new nodes. KERF_CASES is how many clusters are drawn, KERF_SEED shows a single one.
 func TestTinyClustersArePlannedForAsWellAsCanBe(t *testing.T) {
 	cases := 1000
 	if n, err := strconv.Atoi(os.Getenv("KERF_CASES")); err == nil {
@@ -384,8 +384,8 @@ func (d *tiny) String() string {
 	return b.String()
 }
 
-// weights are that of the heaviest pool where not all weigh the same, else 0, and that of the lightest pool that the plan buys
-// from, or of the heaviest where it buys nothing.
+// weights are that of the heaviest pool where not all weigh the same, else 0, and that of the lightest pool that the
+// plan buys from, or of the heaviest where it buys nothing.
 func (d *tiny) weights(p *model.Plan) (heavy, bought int32) {
 	light := d.Snapshot.NodePools[0].Weight
 	for _, x := range d.Snapshot.NodePools {

@@ -82,7 +82,8 @@ type cycle struct {
 	bought   []*purchase.NewClaim
 	// bound is what was bought must cost at least; nil where nothing is proven.
 	bound *model.LowerBound
-	// bufferPods are the places of buffers' pods, bufferPending those without one; buffersWait says that nothing was bought for them.
+	// bufferPods are the places of buffers' pods, bufferPending those without one; buffersWait says that nothing was
+	// bought for them.
 	bufferPods    []pack.Assignment
 	bufferPending []market.Item
 	buffersWait   bool
@@ -115,9 +116,6 @@ func newCycle(b *base, in *model.Input, hash string, later yields, stop func() b
 		if h := c.view.Node(c.Pods[p].Node); h != nil { // it will not stay where it is
 			c.tally.AddUncertain(c.Pods[p].Class, h.Index, -1) // it is counted so on a host that leaves
 		}
-	}
-	if len(c.demand.pods)+len(c.demand.queued)+len(c.Snapshot.CapacityBuffers) > 0 {
-		ending.Leave(c.tally, c.view)
 	}
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.scheduler.StopWhen(stop)
@@ -163,19 +161,25 @@ func (c *cycle) assign() {
 		rest, meant = c.leaveToScheduler(rest), nil
 		mark = c.scheduler.Mark()
 	}
+	usable := everyHost
+	if places, left, waits := ending.Wait(c.scheduler, c.view, rest); waits {
+		c.assigned, rest, meant, mark, usable = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark(), ending.Ready(c.view)
+	}
 	var assigned []pack.Assignment
 	if items := market.Items(c.World, rest); c.asks(model.KindProvision) {
-		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, everyHost)
+		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, usable)
 		c.assigned = c.assigned[len(meant):]
 	} else {
-		assigned, c.unplaced = c.scheduler.OnHosts(items, everyHost)
+		assigned, c.unplaced = c.scheduler.OnHosts(items, usable)
 	}
+	c.assigned = slices.Concat(c.assigned, assigned)
+	assigned, c.unplaced = ending.Last(c.scheduler, c.view, c.unplaced)
 	c.assigned = slices.Concat(c.assigned, assigned)
 }
 
-// leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there are: the
-// plan does not speak of them, and no node is removed under them. The others are planned for before it refuses them, one after
-// the other.
+// leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there
+// are: the plan does not speak of them, and no node is removed under them. The others are planned for before it refuses
+// them, one after the other.
 func (c *cycle) leaveToScheduler(pods []int) (rest []int) {
 	var queued []int
 	for _, p := range pods {
@@ -260,8 +264,8 @@ func (c *cycle) assignInRounds(pods []int, meant func(*view.Host) []model.PodID)
 	return assigned, rest
 }
 
-// prove says what the claims for pending pods must cost at least, at the prices that they were weighed at and with what the policy
-// adds for each node. It comes before nodes are disrupted: the pods were placed among all that is on those.
+// prove says what the claims for pending pods must cost at least, at the prices that they were weighed at and with what
+// the policy adds for each node. It comes before nodes are disrupted: the pods were placed among all that is on those.
 func (c *cycle) prove() {
 	var cost int64
 	for _, b := range c.bought {
@@ -277,9 +281,9 @@ func (c *cycle) prove() {
 	c.bound = &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
-// reserveForReturning puts pods that the scheduler has not looked at yet, those that will come back once they have ended on a
-// node that goes, and those that are not made yet in place of evicted ones, where they will likely go, so that no node is removed
-// under them and no pod is moved to their place. The plan does not speak of them.
+// reserveForReturning puts pods that the scheduler has not looked at yet, those that will come back once they have
+// ended on a node that goes, and those that are not made yet in place of evicted ones, where they will likely go, so
+// that no node is removed under them and no pod is moved to their place. The plan does not speak of them.
 func (c *cycle) reserveForReturning() {
 	ending, _ := c.assignMeant(c.demand.ending)
 	waiting, rest := c.assignMeant(c.demand.waiting)

@@ -16,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// draw builds a random cluster: pools with taints, limits, labels and preferences, pods with all kinds of constraints, nodes
-// and claims in all states.
+// draw builds a random cluster: pools with taints, limits, labels and preferences, pods with all kinds of constraints,
+// nodes and claims in all states.
 type draw struct {
 	*rapid.T
 	*world
@@ -211,7 +211,10 @@ func (d *draw) drawNode(name string) {
 	for range d.n("bound", 0, 4) {
 		class := d.Snapshot.PodClasses[d.n("class", 0, len(d.Snapshot.PodClasses)-1)].ID
 		p := model.Pod{ID: d.podID(string(class)), Class: class, Node: n.Name, Phase: model.PodRunning, Ready: d.n("healthy", 0, 3) > 0}
-		p.Terminating, p.DoNotDisrupt = d.n("going", 0, 7) == 0, d.n("keep", 0, 9) == 0
+		p.Terminating, p.DoNotDisrupt = d.n("going", 0, 3) == 0, d.n("keep", 0, 9) == 0
+		if p.Terminating && d.n("deadline", 0, 2) > 0 {
+			p.TerminationDeadline = now().Add(time.Duration(d.n("ends", -15, 45)) * time.Second)
+		}
 		d.Snapshot.Pods = append(d.Snapshot.Pods, p)
 	}
 }
@@ -327,8 +330,8 @@ func TestAnAcceptedPlanIsNotBoughtAgain(t *testing.T) {
 	})
 }
 
-// mayFollow says whether a claim may be what an accepted plan leads to: capacity of a buffer that real pods have moved on to is
-// made again, and a static pool gets a node for one that goes.
+// mayFollow says whether a claim may be what an accepted plan leads to: capacity of a buffer that real pods have moved
+// on to is made again, and a static pool gets a node for one that goes.
 func mayFollow(c *model.NodeClaim, before *model.Plan) bool {
 	if len(c.Pods) == 0 {
 		return len(before.Disruptions) > 0

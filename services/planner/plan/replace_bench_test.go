@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// drifted is a cluster of nodes that all have drifted, but one that proves what its pool launches. Their pods are of some classes, each of
-// which is spread over zones and over capacity types with a skew of 1.
+// drifted is a cluster of nodes that all have drifted, but one that proves what its pool launches. Their pods are of
+// some classes, each of which is spread over zones and over capacity types with a skew of 1.
 func drifted(nodes, perNode, classes int) *world {
 	w := newWorld()
 	types := w.Snapshot.Catalogs[0].InstanceTypes // those of the nodes
@@ -56,8 +56,8 @@ func drifted(nodes, perNode, classes int) *world {
 	return w
 }
 
-// BenchmarkReplace is a plan for nodes that all have drifted, and how the processor time for it, and for its verification, grows from one
-// size to the next.
+// BenchmarkReplace is a plan for nodes that all have drifted, and how the processor time for it, and for its
+// verification, grows from one size to the next.
 func BenchmarkReplace(b *testing.B) {
 	for _, how := range []struct{ perNode, classes int }{{1, 1}, {3, 1}, {3, 20}, {10, 1}, {10, 100}, {10, 1000}} {
 		sizes := []int{498, 996, 1998} // no domain has more than others

@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// mostlyStuck is a cluster of nodes that all have drifted, but one that proves what its pool launches. All but the youngest tenth have a pod, of
-// one of some classes, that fits nowhere else.
+// mostlyStuck is a cluster of nodes that all have drifted, but one that proves what its pool launches. All but the
+// youngest tenth have a pod, of one of some classes, that fits nowhere else.
 func mostlyStuck(nodes, classes int) *world {
 	w := newWorld()
 	for i := range classes {
@@ -37,8 +37,8 @@ func mostlyStuck(nodes, classes int) *world {
 	return w
 }
 
-// TestNodesThatCannotMoveCostLittle counts how often a plan asks whether to stop, which it does wherever it looks for a place: the budget lets
-// three nodes go, and the others before them do not stand in for them.
+// TestNodesThatCannotMoveCostLittle counts how often a plan asks whether to stop, which it does wherever it looks for a
+// place: the budget lets three nodes go, and the others before them do not stand in for them.
 func TestNodesThatCannotMoveCostLittle(t *testing.T) {
 	asks := func(nodes int) (n int) {
 		w := mostlyStuck(nodes, 50)

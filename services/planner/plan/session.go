@@ -45,8 +45,8 @@ type Question struct {
 	ResumeAfter model.ClaimID
 	// Exclude are claims to leave alone: none of them is disrupted by choice.
 	Exclude []model.ClaimID
-	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is asked:
-	// there is a plan as if there were no Stop, or none at all and ErrStopped.
+	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is
+	// asked: there is a plan as if there were no Stop, or none at all and ErrStopped.
 	Stop func() bool
 }
 

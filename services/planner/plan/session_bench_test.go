@@ -116,7 +116,8 @@ func BenchmarkSessionNewClass(b *testing.B) {
 	measure(b, ask)
 }
 
-// BenchmarkSessionNode is a plan for five pods in a small cluster of which a node has changed, as all do while they come and go.
+// BenchmarkSessionNode is a plan for five pods in a small cluster of which a node has changed, as all do while they
+// come and go.
 func BenchmarkSessionNode(b *testing.B) {
 	w := wellUsed(20, 5)
 	s, err := plan.NewSession(&w.Snapshot)

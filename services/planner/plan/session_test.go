@@ -84,6 +84,10 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 			p.Node, p.Phase = model.NodeName(fmt.Sprintf("n%d", d.n("node", 0, 6))), model.PodRunning
 		case 3:
 			p.Terminating = !p.Terminating
+			p.TerminationDeadline = time.Time{}
+			if p.Terminating {
+				p.TerminationDeadline = now().Add(time.Duration(d.n("ends", -15, 45)) * time.Second)
+			}
 		case 4:
 			p.Class = s.PodClasses[d.n("class", 0, len(s.PodClasses)-1)].ID
 		}

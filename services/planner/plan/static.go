@@ -18,8 +18,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// sizeStaticPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no pod is to go
-// to a node that is one too many.
+// sizeStaticPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no
+// pod is to go to a node that is one too many.
 func (c *cycle) sizeStaticPools() {
 	if !slices.ContainsFunc(c.Snapshot.NodePools, func(p model.NodePool) bool { return p.Replicas != nil }) {
 		return
@@ -147,8 +147,8 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option
 	return f.Short
 }
 
-// expecting is a cycle in which the claims that static pools get are in flight already, so that pods go there before anything
-// is bought for them. Its base is of that cycle alone.
+// expecting is a cycle in which the claims that static pools get are in flight already, so that pods go there before
+// anything is bought for them. Its base is of that cycle alone.
 func (c *cycle) expecting() (*cycle, error) {
 	s, claims := *c.Snapshot, slices.Clone(c.Snapshot.Claims)
 	for _, x := range c.staticClaims {
@@ -204,8 +204,8 @@ func (c *cycle) fillStaticClaims() {
 	}
 }
 
-// fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place. Of what costs the
-// same, it had better become what is in the node's zone: the pool's nodes stay in all of its zones.
+// fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place. Of
+// what costs the same, it had better become what is in the node's zone: the pool's nodes stay in all of its zones.
 func (c *cycle) fixedFor(h *view.Host, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason) {
 	options, why := c.market.StaticOptions(h.Pool)
 	if !why.OK() {

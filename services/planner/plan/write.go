@@ -37,8 +37,8 @@ func (c *cycle) write() model.Plan {
 	return p
 }
 
-// reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, or, where disruptions were asked for,
-// which nodes may or must go.
+// reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, or,
+// where disruptions were asked for, which nodes may or must go.
 func (c *cycle) reconsider() time.Time {
 	first := c.offersUntil
 	for i := range c.Snapshot.CapacityBuffers {

@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// mostTries is how many plans are made to find what the planner fails on. Of n classes and pools one is found by about twice the
-// binary logarithm of n.
+// mostTries is how many plans are made to find what the planner fails on. Of n classes and pools one is found by about
+// twice the binary logarithm of n.
 const mostTries = 40
 
 // remedy is what can be done about a defect.
@@ -21,8 +21,8 @@ type part struct {
 	class model.ClassID
 }
 
-// leaveOut finds the pools and the classes of pods that the planner fails on, by halves, and plans for the others. The answer
-// stays broken where even a plan without any is.
+// leaveOut finds the pools and the classes of pods that the planner fails on, by halves, and plans for the others. The
+// answer stays broken where even a plan without any is.
 func (a *Answer) leaveOut(anew func(model.Input) (model.Plan, error)) error {
 	why := verify.Join(a.Broken)
 	whole := a.Input

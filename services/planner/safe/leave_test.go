@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/safe"
 )
 
-// TestThePodsThatThePlannerFailsOnAreLeftOut has twenty classes. The planner panics about one of them, and makes a wrong plan
-// with another.
+// TestThePodsThatThePlannerFailsOnAreLeftOut has twenty classes. The planner panics about one of them, and makes a
+// wrong plan with another.
 func TestThePodsThatThePlannerFailsOnAreLeftOut(t *testing.T) {
 	in := input()
 	for i := range 20 {
@@ -52,8 +52,8 @@ func TestThePodsThatThePlannerFailsOnAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhereItTakesAPoolAndAClassTheClassIsLeftOut has three pools, and a panic about a class on one of them: the pool is for others to use.
-// A pool that fails by itself is left out.
+// TestWhereItTakesAPoolAndAClassTheClassIsLeftOut has three pools, and a panic about a class on one of them: the pool
+// is for others to use. A pool that fails by itself is left out.
 func TestWhereItTakesAPoolAndAClassTheClassIsLeftOut(t *testing.T) {
 	in := input()
 	in.Snapshot.NodePools = []model.NodePool{{Name: "c"}, {Name: "b"}, {Name: "a"}}

@@ -1,10 +1,11 @@
 // Package safe is a plan that may leave the planner: decided, judged by verify, and decided again without what breaks a
 // rule, for as long as that helps.
 //
-// A plan that breaks a rule is a defect of the planner, and so is a panic. It must not stop all other decisions, in this plan
-// and in every one after it: what can be told apart is left out (model.Input.Exclude), and what can't takes all disruptions
-// with it, so that pods still get their nodes. Where that is not enough, the pods and pools that are to blame are looked for and
-// left out (leave.go). The package decides nothing itself and is pure, as what it calls is. Start reading with Decide.
+// A plan that breaks a rule is a defect of the planner, and so is a panic. It must not stop all other decisions, in
+// this plan and in every one after it: what can be told apart is left out (model.Input.Exclude), and what can't takes
+// all disruptions with it, so that pods still get their nodes. Where that is not enough, the pods and pools that are to
+// blame are looked for and left out (leave.go). The package decides nothing itself and is pure, as what it calls is.
+// Start reading with Decide.
 package safe
 
 import (
@@ -29,11 +30,12 @@ type Answer struct {
 	Broken []verify.Violation
 	// Thrown are the plans before it, in order, that were thrown away.
 	Thrown []Thrown
-	// LeftOut are the classes whose pods the plan leaves pending, and LeftPools the pools that it buys nothing from, because the
-	// planner fails on them. Both are in the order of the snapshot.
+	// LeftOut are the classes whose pods the plan leaves pending, and LeftPools the pools that it buys nothing from,
+	// because the planner fails on them. Both are in the order of the snapshot.
 	LeftOut   []model.ClassID
 	LeftPools []model.PoolName
-	// Failed is the first input that the planner failed on: it panicked, or its plan broke a rule. nil where it did neither.
+	// Failed is the first input that the planner failed on: it panicked, or its plan broke a rule. nil where it did
+	// neither.
 	Failed *model.Input
 }
 
@@ -45,11 +47,11 @@ type Thrown struct {
 	Excluded []model.ClaimID
 }
 
-// Decide asks decide for a plan, and again as long as the plan breaks a rule: without the claims of those disruptions that
-// are to blame, a few times, then without any disruptions by choice, and then without any at all. What asks for one kind of
-// decision alone gets that kind, or a plan that is broken. decide may fill in of the input what it knows better, as a
-// session does with the snapshot, also when it panics. anew decides about a whole input, with nothing kept from before; it is
-// asked to find the pods and pools that the planner fails on, unless it is nil. The error is theirs.
+// Decide asks decide for a plan, and again as long as the plan breaks a rule: without the claims of those disruptions
+// that are to blame, a few times, then without any disruptions by choice, and then without any at all. What asks for
+// one kind of decision alone gets that kind, or a plan that is broken. decide may fill in of the input what it knows
+// better, as a session does with the snapshot, also when it panics. anew decides about a whole input, with nothing kept
+// from before; it is asked to find the pods and pools that the planner fails on, unless it is nil. The error is theirs.
 func Decide(in model.Input, decide func(*model.Input) (model.Plan, error), anew func(model.Input) (model.Plan, error)) (Answer, error) {
 	a := Answer{Input: in}
 	for {

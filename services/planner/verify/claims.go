@@ -78,7 +78,8 @@ func (c *claims) makers(subject string, claim *model.NodeClaim) (*model.NodePool
 	return pool, nc
 }
 
-// bare says whether a claim takes no other one's place, as those that a static pool lacks: how many these are is checked by limits.
+// bare says whether a claim takes no other one's place, as those that a static pool lacks: how many these are is
+// checked by limits.
 func bare(claim *model.NodeClaim) bool { return claim.Disruption == "" }
 
 // standsIn says whether a claim of a static pool takes the place of one that goes before its time.
@@ -227,8 +228,8 @@ func (c *claims) requests(subject string, claim *model.NodeClaim) {
 	}
 }
 
-// workloads checks that a new node does not get too many pods of one owner. A static pool's is not bought for its pods: they are
-// sent there as to nodes that are there.
+// workloads checks that a new node does not get too many pods of one owner. A static pool's is not bought for its pods:
+// they are sent there as to nodes that are there.
 func (c *claims) workloads(subject string, claim *model.NodeClaim) {
 	most := c.f.Input.Policy.MaxPodsOfWorkloadPerNode
 	if most <= 0 || c.f.Cluster.Static(claim.NodePool) {

@@ -15,8 +15,8 @@ type disruptions struct {
 	r    *facts.Report
 	pdbs *pdbs
 	paid *money
-	// moves is which pods were moved by choice, rollouts which workloads are being rolled out; neither knows pods for a plan
-	// without disruptions, because nothing asks then.
+	// moves is which pods were moved by choice, rollouts which workloads are being rolled out; neither knows pods for a
+	// plan without disruptions, because nothing asks then.
 	moves    *rules.Moves
 	rollouts rules.Rollouts
 }

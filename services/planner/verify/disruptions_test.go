@@ -11,8 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// disruptionCase is a plan that disrupts nodes, written by hand, one change of it or of its input, and what is said then; ""
-// where it is still allowed.
+// disruptionCase is a plan that disrupts nodes, written by hand, one change of it or of its input, and what is said
+// then; "" where it is still allowed.
 type disruptionCase struct {
 	good   func() *scene
 	change func(*model.Input, *model.Plan)
@@ -284,7 +284,8 @@ func TestDestinationsCanBeReliedOn(t *testing.T) {
 	}
 }
 
-// TestSpotForSpotKeepsDiversity takes a spot node for which six cheaper offerings of three families, in two zones, stand in.
+// TestSpotForSpotKeepsDiversity takes a spot node for which six cheaper offerings of three families, in two zones,
+// stand in.
 func TestSpotForSpotKeepsDiversity(t *testing.T) {
 	build := func() *scene {
 		s := one(model.ReasonUnderutilized)()

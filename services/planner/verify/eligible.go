@@ -162,8 +162,8 @@ func (d *disruptions) rested(subject string, id model.ClaimID) {
 	}
 }
 
-// addPods notes which pods were moved, and which workloads are being rolled out: for that, classes stand for their pods, the
-// newest of each for the others.
+// addPods notes which pods were moved, and which workloads are being rolled out: for that, classes stand for their
+// pods, the newest of each for the others.
 func (d *disruptions) addPods() {
 	newest := make(map[model.ClassID]*model.Pod)
 	for i := range d.f.Cluster.Snapshot.Pods {
@@ -179,8 +179,8 @@ func (d *disruptions) addPods() {
 	}
 }
 
-// drifted says how a claim no longer is what its pool and class ask for: what the actuator found, or what the snapshot tells.
-// A node without a pool does not drift.
+// drifted says how a claim no longer is what its pool and class ask for: what the actuator found, or what the snapshot
+// tells. A node without a pool does not drift.
 func (d *disruptions) drifted(claim *model.Claim) model.Reason {
 	c, m := d.f.Cluster, d.f.Market
 	pool, class := c.Pools[claim.NodePool], c.NodeClasses[claim.NodeClass]

@@ -2,8 +2,8 @@ package verify
 
 import "github.com/kerf-dev/kerf/services/core/model"
 
-// volumes checks that no pod is placed that must wait for a volume which one pod at a time may use: another pod is bound with it,
-// wherever that is, or is placed too. Pods that are displaced have had theirs before.
+// volumes checks that no pod is placed that must wait for a volume which one pod at a time may use: another pod is
+// bound with it, wherever that is, or is placed too. Pods that are displaced have had theirs before.
 func (c *contents) volumes() {
 	users := make(map[string]model.PodID)
 	for i := range c.f.Cluster.Snapshot.Pods {

@@ -80,8 +80,9 @@ func (m *money) saving(subject string, x *model.Disruption) {
 	}
 }
 
-// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and where it has
-// run for SettledAfter, or for as long as moved pods rest: by the square of how often its age goes into that, up to JustStarted times.
+// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and where it
+// has run for SettledAfter, or for as long as moved pods rest: by the square of how often its age goes into that, up to
+// JustStarted times.
 func (m *money) evictionPrice(p *model.Pod) float64 {
 	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))
 	weight := 1 + float64(p.DeletionCost)/(1<<27) + float64(m.f.Cluster.Class(p).Priority)/(1<<25)
@@ -162,8 +163,8 @@ func (m *money) timesOver(x *model.Disruption) float64 {
 	return 2
 }
 
-// reclaims is how seldom AWS takes back the nodes that go, and how often what may take their place; both are zero where it is
-// not known of all.
+// reclaims is how seldom AWS takes back the nodes that go, and how often what may take their place; both are zero where
+// it is not known of all.
 func (m *money) reclaims(x *model.Disruption) (before, after model.ReclaimBand, known bool) {
 	before = model.Above20
 	for _, id := range x.Candidates {

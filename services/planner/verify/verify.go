@@ -1,13 +1,13 @@
 // Package verify is the second opinion on a plan: does it keep the rules on the input that it was made from?
 //
-// It is written to be obviously right and not to be fast or clever: plain loops over the model. It never repairs a plan and
-// never says whether a plan is good, only whether it is allowed. A plan with a Violation is a defect of the planner and must
-// not leave it.
+// It is written to be obviously right and not to be fast or clever: plain loops over the model. It never repairs a plan
+// and never says whether a plan is good, only whether it is allowed. A plan with a Violation is a defect of the planner
+// and must not leave it.
 //
-// Independent of the packages that make plans (view, fit, topology, volumes, pack, optimise, disrupt) is what is searched for or
-// added up, because a mistake there is likely and this is what finds it: whether pods may run and fit where they are sent
-// (package place: kube-scheduler's filters from their definition), what may be launched and within which limits, how many
-// nodes and pods are disrupted at once, and all sums of money.
+// Independent of the packages that make plans (view, fit, topology, volumes, pack, optimise, disrupt) is what is
+// searched for or added up, because a mistake there is likely and this is what finds it: whether pods may run and fit
+// where they are sent (package place: kube-scheduler's filters from their definition), what may be launched and within
+// which limits, how many nodes and pods are disrupted at once, and all sums of money.
 //
 // Shared is what is looked up, because a second copy would only drift away from the first: when a node may be disrupted and
 // why (core/rules: drift, health, expiry, protection, rest, what a budget allows and when it is active), the algebra of

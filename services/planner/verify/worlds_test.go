@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// dice makes clusters with a past: nodes of all ages, drifted, unhealthy or on their way out, pods that were just moved, owners
-// that are being rolled out.
+// dice makes clusters with a past: nodes of all ages, drifted, unhealthy or on their way out, pods that were just
+// moved, owners that are being rolled out.
 type dice struct {
 	*rand.Rand
 	in model.Input
@@ -206,7 +206,10 @@ func (d *dice) pods(node model.NodeName, free int64) {
 		}
 		p := running(fmt.Sprintf("shop/%s-%02d", node, i), string(c.ID), string(node))
 		p.DeletionCost = pick(d, int32(0), 0, 0, 1<<27, -1<<27)
-		p.Ready, p.DoNotDisrupt, p.Terminating = !d.chance(5), d.chance(2), d.chance(3)
+		p.Ready, p.DoNotDisrupt, p.Terminating = !d.chance(5), d.chance(2), d.chance(10)
+		if p.Terminating && d.chance(70) {
+			p.TerminationDeadline = d.in.Now.Add(time.Duration(d.IntN(60)-15) * time.Second)
+		}
 		if d.chance(90) {
 			p.BindTime = d.ago(pick(d, 20, 300, 300))
 		}

@@ -5,8 +5,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// Arriving are those of some pods that were made in place of pods which a disruption moves, by the host that those were to be moved to.
-// To plan for them as for any other would take the capacity that is kept for the next, and buy for these once more.
+// Arriving are those of some pods that were made in place of pods which a disruption moves, by the host that those were
+// to be moved to. To plan for them as for any other would take the capacity that is kept for the next, and buy for
+// these once more.
 func Arriving(v *View, pods []int) map[*Host][]model.PodID {
 	moves := replacing(v, func(r *model.DisruptionRecord) bool { return rules.Arriving(r, v.Now) })
 	if len(moves) == 0 {
@@ -33,18 +34,19 @@ func Arriving(v *View, pods []int) map[*Host][]model.PodID {
 	return out
 }
 
-// Unmade is how many pods are still to come to a host in place of those that were moved to it, by what they will be most likely: one that
-// is known of the same controller.
+// Unmade is how many pods are still to come to a host in place of those that were moved to it, by what they will be
+// most likely: one that is known of the same controller.
 type Unmade struct {
 	Host  int
 	Class *Class
 	Pods  int
 }
 
-// StillToCome lists the pods that are still to be made in place of those that a disruption has evicted, as long as it goes on: its replacements
-// are open to all then. A controller takes a moment for that, and longer where it waits until the old pod has ended. placed says how many of a
-// controller's pods that have no node, or end on theirs, the plan has on a host. Of a controller that has no pod left nothing is known, and one
-// that makes none, because it was scaled down or its pods came elsewhere, is waited for all the same.
+// StillToCome lists the pods that are still to be made in place of those that a disruption has evicted, as long as it
+// goes on: its replacements are open to all then. A controller takes a moment for that, and longer where it waits until
+// the old pod has ended. placed says how many of a controller's pods that have no node, or end on theirs, the plan has
+// on a host. Of a controller that has no pod left nothing is known, and one that makes none, because it was scaled down
+// or its pods came elsewhere, is waited for all the same.
 func StillToCome(v *View, placed func(host int, ownerUID string) int) []Unmade {
 	ongoing := replacing(v, func(r *model.DisruptionRecord) bool { return r.EndTime.IsZero() && rules.Arriving(r, v.Now) })
 	if len(ongoing) == 0 {
@@ -82,8 +84,8 @@ func replacing(v *View, is func(*model.DisruptionRecord) bool) map[model.Disrupt
 	return out
 }
 
-// arrived counts, by the controller's uid, the pods that a host need not wait for: those that are there, and those that are still to be
-// moved to it.
+// arrived counts, by the controller's uid, the pods that a host need not wait for: those that are there, and those that
+// are still to be moved to it.
 func arrived(v *View, h *Host) map[string]int {
 	out := make(map[string]int)
 	for _, p := range h.Pods {

@@ -15,9 +15,10 @@ func HasDisks(w *World, now time.Time) bool {
 	return maps.Equal(w.disks, rules.DisksOf(w.Snapshot, now))
 }
 
-// Rehost makes a world what it is after nodes, claims, notices and pods changed, while all else is as it was: the result is that
-// of Compile on the changed snapshot, and views of it are to be made anew. ok is false where more changes with the nodes, or with an
-// error; then it may be called again. same says that of new nodes nothing else is known than before.
+// Rehost makes a world what it is after nodes, claims, notices and pods changed, while all else is as it was: the
+// result is that of Compile on the changed snapshot, and views of it are to be made anew. ok is false where more
+// changes with the nodes, or with an error; then it may be called again. same says that of new nodes nothing else is
+// known than before.
 func Rehost(w *World, pods []Pod) (same, ok bool, err error) {
 	if w.Devices != nil || !w.volumes.Equal(volumes.New(w.Snapshot.Nodes)) || !HasDisks(w, w.Now) {
 		return false, false, nil

@@ -47,7 +47,8 @@ type change struct {
 	// count is how many pods were placed; 0 means that the host was removed, or of is set.
 	count int
 	ports int
-	// of is the pod whose room was made free or, where left is not set, taken back; had are the ports that were taken before.
+	// of is the pod whose room was made free or, where left is not set, taken back; had are the ports that were taken
+	// before.
 	of   *int
 	left bool
 	had  []model.HostPort
@@ -125,8 +126,8 @@ func (v *View) Place(host int, c *Class, count int) {
 	}
 }
 
-// SetLeft makes the room free that a pod has on its host, because it will have gone by the time that others come, or takes it back, of
-// which others may have been given a part. What follows the view is not told of either.
+// SetLeft makes the room free that a pod has on its host, because it will have gone by the time that others come, or
+// takes it back, of which others may have been given a part. What follows the view is not told of either.
 func SetLeft(v *View, pod int, left bool) {
 	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
 	v.journal = append(v.journal, change{host: h, class: c, of: &pod, left: left, had: v.ports[h]})
@@ -160,8 +161,8 @@ func (v *View) Follow(f Follower) { v.follower = f }
 // call; nil ends it.
 func (v *View) FollowAlso(f Follower) { v.also = f }
 
-// Reserve sets aside what pods of DaemonSets will take on a host: resources altogether, and the ports and volumes of one pod
-// of each class. It is not undone by Revert.
+// Reserve sets aside what pods of DaemonSets will take on a host: resources altogether, and the ports and volumes of
+// one pod of each class. It is not undone by Revert.
 func (v *View) Reserve(host int, taken Vector, classes []*Class) {
 	v.free[host].Add(taken, -1)
 	for _, c := range classes {

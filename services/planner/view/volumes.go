@@ -68,7 +68,8 @@ func (cp compiler) allocatable(t *model.InstanceType) Vector {
 	return v
 }
 
-// addAttachments adds the volumes of a class's pods to what they take. Those of DaemonSets' pods are gone before others come.
+// addAttachments adds the volumes of a class's pods to what they take. Those of DaemonSets' pods are gone before others
+// come.
 func (cp compiler) addAttachments(c *Class) {
 	c.Alone = c.Requested
 	if len(c.VolumeAttachments) == 0 {
@@ -134,8 +135,8 @@ func (hb hostBuilder) attachLimits(h *Host, drivers *Index, out Vector) {
 	}
 }
 
-// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that can attach no volume for
-// one more pod, or ok. A volume that is on the host already, because another pod uses it, counts once.
+// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that can attach no
+// volume for one more pod, or ok. A volume that is on the host already, because another pod uses it, counts once.
 func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int64, ok bool) {
 	for _, a := range c.VolumeAttachments {
 		i, _ := v.drivers.Place(a.Resource)

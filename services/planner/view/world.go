@@ -50,7 +50,8 @@ type World struct {
 	Devices *devices.Dims
 
 	catalogs map[model.CatalogID]*Catalog
-	// offerings are sorted by what names them: a map of the thousands that there are would be most of what a World allocates.
+	// offerings are sorted by what names them: a map of the thousands that there are would be most of what a World
+	// allocates.
 	offerings offerings
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
@@ -406,8 +407,8 @@ func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool 
 	return ok || len(w.offerings) == 0
 }
 
-// WeighedPrice is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the
-// list price.
+// WeighedPrice is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS
+// bills the list price.
 func (w *World) WeighedPrice(c *model.Claim) int64 {
 	if c.InstanceType == "" {
 		if len(c.Offerings) > 0 {

@@ -6,12 +6,12 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Exclusive says by name which pod, by number, has each volume that one pod at a time may use: the one that is bound, or the first that
-// asks for it. The scheduler binds no other pod as long as that one has it, wherever its node is.
+// Exclusive says by name which pod, by number, has each volume that one pod at a time may use: the one that is bound,
+// or the first that asks for it. The scheduler binds no other pod as long as that one has it, wherever its node is.
 type Exclusive map[string]int
 
-// Take gives a pod the volumes that its class asks for. Where another pod has one of them it gets none, and that one and the volume's name
-// are returned; "" otherwise.
+// Take gives a pod the volumes that its class asks for. Where another pod has one of them it gets none, and that one
+// and the volume's name are returned; "" otherwise.
 func (e Exclusive) Take(c *model.PodClass, pod int) (other int, volume string) {
 	for _, v := range c.Volumes {
 		if has, ok := e[v.Name]; v.Exclusive && ok && has != pod {
@@ -22,7 +22,8 @@ func (e Exclusive) Take(c *model.PodClass, pod int) (other int, volume string) {
 	return 0, ""
 }
 
-// Hold notes that a pod has the volumes that its class asks for, as one that is bound does, but for those that another one has.
+// Hold notes that a pod has the volumes that its class asks for, as one that is bound does, but for those that another
+// one has.
 func (e Exclusive) Hold(c *model.PodClass, pod int) {
 	for _, v := range c.Volumes {
 		if _, held := e[v.Name]; v.Exclusive && !held {

@@ -1,5 +1,5 @@
-// Package volumes says how many volumes CSI drivers will be able to attach to a node that is yet to be bought, and whose volumes are that one
-// pod at a time may use.
+// Package volumes says how many volumes CSI drivers will be able to attach to a node that is yet to be bought, and
+// whose volumes are that one pod at a time may use.
 //
 // A node says so itself once its drivers run; until then the nodes of its type tell, and where there are none, the
 // catalogue does of EBS. A figure that is too low costs a node at worst, one that is too high is corrected by the node

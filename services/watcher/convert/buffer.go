@@ -90,7 +90,8 @@ func (c bufferConversion) resolve(refs References, templates Templates) *snapsho
 		return nil
 	}
 	spec := podClass(p, refs)
-	// What a buffer's pod asks for and Kerf does not plan for is left out of the capacity, as a pod of its own would be pending.
+	// What a buffer's pod asks for and Kerf does not plan for is left out of the capacity, as a pod of its own would be
+	// pending.
 	spec.Priority, spec.Preempts = math.MinInt32, false
 	class := wire.Class(spec)
 	c.out.ClassId, c.out.Replicas = class.ID, replicas

@@ -37,7 +37,8 @@ func (b *classBuilder) classLabels() []*clusterpb.Label {
 }
 
 // SelectsByIdentity lists the identity labels that an object selects pods by: a pod by its own spread and affinity, a
-// budget and a Service by their selector; nil selects nothing. An owner's selector needs no look: a template can't have such labels.
+// budget and a Service by their selector; nil selects nothing. An owner's selector needs no look: a template can't have
+// such labels.
 func SelectsByIdentity(o any) []string {
 	var keys []string
 	selector := func(s *metav1.LabelSelector) {

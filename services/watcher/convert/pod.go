@@ -49,8 +49,8 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	return o, true
 }
 
-// BindTime is when a pod got its node; zero where it has none, or nothing tells. The scheduler may say that a pod has none after Kerf has
-// bound it, as what came of an attempt before that: then it was about when it said so.
+// BindTime is when a pod got its node; zero where it has none, or nothing tells. The scheduler may say that a pod has
+// none after Kerf has bound it, as what came of an attempt before that: then it was about when it said so.
 func BindTime(p *corev1.Pod) (at metav1.Time) {
 	if p.Spec.NodeName == "" {
 		return at

@@ -6,7 +6,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// AnnotationDefaultClass marks the storage class of claims that name none; annotationBetaDefaultClass did so before, and does still.
+// AnnotationDefaultClass marks the storage class of claims that name none; annotationBetaDefaultClass did so before,
+// and does still.
 const (
 	AnnotationDefaultClass     = "storageclass.kubernetes.io/is-default-class"
 	annotationBetaDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"

@@ -182,8 +182,8 @@ func (b *classBuilder) unbound(claim *corev1.PersistentVolumeClaim) (storage.Rea
 		return storage.Reach{}, fmt.Sprintf("storage class %s: allowedTopologies: no term can match a node; a term needs at least one expression", sc.Name)
 	}
 	if node := claim.Annotations[volume.AnnSelectedNode]; node != "" {
-		// The volume is being made for it. The scheduler takes no other node until the volume is there, or its maker gives up and
-		// the claim names no node any more, as where the node is gone.
+		// The volume is being made for it. The scheduler takes no other node until the volume is there, or its maker
+		// gives up and the claim names no node any more, as where the node is gone.
 		return out.Narrowed(reader.In(model.KeyNodeName, node)), ""
 	}
 	full, bad := storage.Full(sc, claim, b.refs)

@@ -78,7 +78,8 @@ func daemonTolerations(hostNetwork bool) []corev1.Toleration {
 	return out
 }
 
-// Owner is what a pod made from a template belongs to. RevisionLabel, if set, is the label that carries the template's revision.
+// Owner is what a pod made from a template belongs to. RevisionLabel, if set, is the label that carries the template's
+// revision.
 type Owner struct{ Kind, Namespace, Name, RevisionLabel string }
 
 // TemplatePod makes a pod from a template, with the defaults that the API server would fill in.
@@ -112,8 +113,8 @@ func TemplateHash(t corev1.PodTemplateSpec) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// SetPodDefaults applies the defaults that planning sees: a limit without a request is the request, that of a pod as a whole
-// where none of its containers requests the resource, and on the host's network every port is a host port.
+// SetPodDefaults applies the defaults that planning sees: a limit without a request is the request, that of a pod as a
+// whole where none of its containers requests the resource, and on the host's network every port is a host port.
 func SetPodDefaults(spec *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
@@ -131,8 +132,8 @@ func SetPodDefaults(spec *corev1.PodSpec) {
 	}
 }
 
-// uncovered are the limits of a pod as a whole that no container has a request beside. Huge pages can't be overcommitted: their limit
-// is always one.
+// uncovered are the limits of a pod as a whole that no container has a request beside. Huge pages can't be
+// overcommitted: their limit is always one.
 func uncovered(spec *corev1.PodSpec) corev1.ResourceList {
 	requested := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
 	out := maps.Clone(spec.Resources.Limits)

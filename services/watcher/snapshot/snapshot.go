@@ -6,8 +6,8 @@
 // 100,000 pods copies a few kilobytes.
 //
 // The package never looks into an object. It knows an object's kind and id, a hash that changes with its content, and
-// the pod class that it refers to; the payload belongs to the caller that put it there. A pod class is part of a snapshot for as
-// long as an object of the snapshot refers to it.
+// the pod class that it refers to; the payload belongs to the caller that put it there. A pod class is part of a
+// snapshot for as long as an object of the snapshot refers to it.
 //
 // Start reading at Snapshot, then Fold, then Diff.
 package snapshot

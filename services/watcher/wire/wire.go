@@ -41,9 +41,9 @@ func Whole(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
 	return out
 }
 
-// Parts cuts a snapshot into messages of at most maxBytes, and says of each whether it is the last; the first has the header.
-// There is at least one. An object that is larger by itself travels alone. A part is made when it is asked for: all of them
-// together are several times as large as the snapshot.
+// Parts cuts a snapshot into messages of at most maxBytes, and says of each whether it is the last; the first has the
+// header. There is at least one. An object that is larger by itself travels alone. A part is made when it is asked for:
+// all of them together are several times as large as the snapshot.
 func Parts(s snapshot.Snapshot, h Header, maxBytes int) iter.Seq2[*clusterpb.Snapshot, bool] {
 	return func(yield func(*clusterpb.Snapshot, bool) bool) {
 		c := cutter{max: maxBytes, part: header(s, h)}
@@ -266,8 +266,8 @@ func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 	return out
 }
 
-// packed are the bytes of a catalog, or of an offering, of which there are thousands. The messages have five to ten times as many,
-// and are wanted only when another planner is told everything.
+// packed are the bytes of a catalog, or of an offering, of which there are thousands. The messages have five to ten
+// times as many, and are wanted only when another planner is told everything.
 type packed string
 
 // message is an object's message; nil where it has none.

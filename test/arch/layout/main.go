@@ -87,7 +87,8 @@ func tidy(name string, source []byte) ([]byte, error) {
 	return []byte(strings.Join(lines, "")), nil
 }
 
-// edit is what stands in the place of some lines, each with its end; lines are counted from 0, and to is the first that stays.
+// edit is what stands in the place of some lines, each with its end; lines are counted from 0, and to is the first that
+// stays.
 type edit struct {
 	from, to int
 	now      []string

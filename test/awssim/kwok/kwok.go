@@ -1,9 +1,9 @@
 // Package kwok makes nodes of a real cluster out of simulated instances: it writes the Node object that a kubelet would
 // register, and lets kwok keep it alive.
 //
-// It decides how a Boot looks as a Node, how an unhealthy one does, and what happens to the Node when its instance is gone: the
-// kubelet falls silent and the cloud controller deletes the object, finalizers respected. It must never know why an
-// instance was launched.
+// It decides how a Boot looks as a Node, how an unhealthy one does, and what happens to the Node when its instance is
+// gone: the kubelet falls silent and the cloud controller deletes the object, finalizers respected. It must never know
+// why an instance was launched.
 //
 // Start reading at Kubelet.
 package kwok
@@ -50,8 +50,8 @@ func (k Kubelet) Join(ctx context.Context, b awssim.Boot) error {
 	return nil
 }
 
-// MakeUnhealthy lets the node's kubelet report that it is not ready, as one does whose container runtime is stuck, and neither
-// start nor end any pod from now on. The instance goes on; nothing but its end heals the node.
+// MakeUnhealthy lets the node's kubelet report that it is not ready, as one does whose container runtime is stuck, and
+// neither start nor end any pod from now on. The instance goes on; nothing but its end heals the node.
 func (k Kubelet) MakeUnhealthy(ctx context.Context, nodeName, message string) error {
 	if err := k.release(ctx, nodeName); err != nil {
 		return err

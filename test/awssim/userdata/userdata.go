@@ -1,6 +1,6 @@
-// Package userdata reads the user data of an instance the way the boot programs of the EKS images do: nodeadm on
-// Amazon Linux 2023, the settings of Bottlerocket, and the bootstrap scripts of Amazon Linux 2 and Windows. The result is what a
-// kubelet would be started with.
+// Package userdata reads the user data of an instance the way the boot programs of the EKS images do: nodeadm on Amazon
+// Linux 2023, the settings of Bottlerocket, and the bootstrap scripts of Amazon Linux 2 and Windows. The result is what
+// a kubelet would be started with.
 //
 // It decides only what the text asks for. What a machine of some size then offers is worked out in package awssim.
 // A text that the real boot program would choke on is an error here too, because such an instance never joins.

@@ -38,7 +38,8 @@ func scaleDowns(w io.Writer, r bench.Report) error {
 	return p.writeTo(w)
 }
 
-// overBounds is the median and the worst of cost over bound. Workloads that leave pods pending, or have no bound, don't count.
+// overBounds is the median and the worst of cost over bound. Workloads that leave pods pending, or have no bound, don't
+// count.
 func overBounds(all []bench.Line) string {
 	var lines []bench.Line
 	for _, l := range all {

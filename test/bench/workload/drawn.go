@@ -11,8 +11,9 @@ import (
 // Drawn is the name of the workload that a seed draws. Seeds are from 1 on.
 func Drawn(seed int) string { return "draw-" + strconv.Itoa(seed) }
 
-// anything is a workload of which the seed decides all: how many pods and apps, the pool, and by chance spread over zones or
-// nodes, anti-affinity, selectors and GPUs. It is for finding out what was not thought of: no such workload was ever chosen.
+// anything is a workload of which the seed decides all: how many pods and apps, the pool, and by chance spread over
+// zones or nodes, anti-affinity, selectors and GPUs. It is for finding out what was not thought of: no such workload
+// was ever chosen.
 func anything(c *Catalog, seed int) *Workload {
 	const least, most = 10, 2000
 	r := newRandom(uint64(seed))
@@ -42,8 +43,8 @@ func anything(c *Catalog, seed int) *Workload {
 // Shrinking is the name of the scale-down that a seed draws. Seeds are from 1 on.
 func Shrinking(seed int) string { return "shrink-" + strconv.Itoa(seed) }
 
-// shrinking is a load that has come and is scaled down at once, to 30 to 60 %: 12 to 36 apps of 20 to 60 pods each, a quarter of
-// them spread over zones, on types of up to 8 or 32 CPUs, spot or on-demand, under the usual budget.
+// shrinking is a load that has come and is scaled down at once, to 30 to 60 %: 12 to 36 apps of 20 to 60 pods each, a
+// quarter of them spread over zones, on types of up to 8 or 32 CPUs, spot or on-demand, under the usual budget.
 func shrinking(seed int) *Workload {
 	r := newRandom(uint64(seed))
 	p := poolOf("narrow")
@@ -78,8 +79,8 @@ func tie(r *random, s *Shape) {
 	}
 }
 
-// choose lets two apps in ten ask for an architecture, a capacity type or a zone and, where there are types with GPUs, one in
-// twenty for a GPU.
+// choose lets two apps in ten ask for an architecture, a capacity type or a zone and, where there are types with GPUs,
+// one in twenty for a GPU.
 func choose(r *random, s *Shape, zones []string, gpus bool) {
 	switch at := r.float(); {
 	case at < 0.08:

@@ -9,8 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// BuiltIn makes a workload from its name; the same name gives the same workload always. Some name a size: G2-5000 is the
-// mix of W2 with 5,000 pods; of draw it is the seed. The catalogue is that of the nodes that exist, for workloads that have any.
+// BuiltIn makes a workload from its name; the same name gives the same workload always. Some name a size: G2-5000 is
+// the mix of W2 with 5,000 pods; of draw it is the seed. The catalogue is that of the nodes that exist, for workloads
+// that have any.
 func BuiltIn(name string, c *Catalog) (*Workload, error) {
 	kind, size := name, 0
 	if prefix, digits, ok := strings.Cut(name, "-"); ok {
@@ -86,8 +87,8 @@ func builtins() []builtin {
 	}
 }
 
-// poolOf is one of the usual pools: wide buys spot and on-demand of both architectures and all categories but t; narrow buys
-// on-demand amd64 of c, m and r; capped is wide with sizes up to 8xlarge.
+// poolOf is one of the usual pools: wide buys spot and on-demand of both architectures and all categories but t; narrow
+// buys on-demand amd64 of c, m and r; capped is wide with sizes up to 8xlarge.
 func poolOf(market string) Pool {
 	p := Pool{Name: "default", Requirements: []Requirement{in(labels.OS, "linux")}}
 	add := func(r ...Requirement) { p.Requirements = append(p.Requirements, r...) }
@@ -174,7 +175,8 @@ func memoryFor(r *random, cpu int64) int64 {
 	return int64(float64(cpu) * perCore / 1000)
 }
 
-// measured is pods of which four each ask for the same, as where requests follow what was used: from 20m to 8 cores, to the millicore and the MiB.
+// measured is pods of which four each ask for the same, as where requests follow what was used: from 20m to 8 cores, to
+// the millicore and the MiB.
 func measured(seed uint64, pods int) *Workload {
 	r := newRandom(seed)
 	w := &Workload{Note: fmt.Sprintf("%d pods, four of each request", pods), Seed: seed, Pools: []Pool{poolOf("wide")}}

@@ -1,8 +1,8 @@
 // Package workload has what is measured: catalogues of instance types and workloads of pods, pools and nodes.
 //
-// Files of both have a schema of plain facts (schema.go), which any planner can be measured on; generate.go and market.go make
-// values of the same form from a seed, so that the repository needs no files. New turns a workload on a catalogue into the
-// planner's input. It measures nothing. Start reading at Workload, then New.
+// Files of both have a schema of plain facts (schema.go), which any planner can be measured on; generate.go and
+// market.go make values of the same form from a seed, so that the repository needs no files. New turns a workload on a
+// catalogue into the planner's input. It measures nothing. Start reading at Workload, then New.
 package workload
 
 import (
@@ -53,8 +53,8 @@ type Workload struct {
 	Shapes []Shape `json:"shapes"`
 	// Pending are expanded in this order.
 	Pending []Count `json:"pending,omitempty"`
-	// Kept is for mode disrupt, per cent: nodes are bought for the pending pods, and so many of each shape still run when disruption
-	// begins; 0 leaves pending pods alone.
+	// Kept is for mode disrupt, per cent: nodes are bought for the pending pods, and so many of each shape still run
+	// when disruption begins; 0 leaves pending pods alone.
 	Kept  int    `json:"kept,omitempty"`
 	Nodes []Node `json:"nodes,omitempty"`
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// wire is how a protocol writes values. What it gives on is one of: map[string]any, a string of text, json.Number, bool, nil,
-// []any, *node.
+// wire is how a protocol writes values. What it gives on is one of: map[string]any, a string of text, json.Number,
+// bool, nil, []any, *node.
 type wire struct {
 	// name is what a member is called on the wire.
 	name func(member string, r Ref) string

@@ -1,5 +1,5 @@
-// Package moto runs moto's server, another AWS than awssim, by people who never saw Kerf, and furnishes a world on it that the
-// suite of the cloud port can use.
+// Package moto runs moto's server, another AWS than awssim, by people who never saw Kerf, and furnishes a world on it
+// that the suite of the cloud port can use.
 //
 // It must never know what Kerf does there. Start reading at Start, then Furnish; the suite is in moto_test.go.
 package moto

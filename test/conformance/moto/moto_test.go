@@ -12,8 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/test/conformance/moto"
 )
 
-// TestTheAdapterOfAWSOnMoto is the suite on the server at $KERF_MOTO. Some of its cases fail for what moto can't do: the program
-// test/conformance, which runs it, knows which.
+// TestTheAdapterOfAWSOnMoto is the suite on the server at $KERF_MOTO. Some of its cases fail for what moto can't do:
+// the program test/conformance, which runs it, knows which.
 func TestTheAdapterOfAWSOnMoto(t *testing.T) {
 	url := os.Getenv("KERF_MOTO")
 	if url == "" {

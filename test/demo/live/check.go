@@ -68,8 +68,8 @@ func (p *player) watch(ctx context.Context) {
 	}
 }
 
-// checkPods is of pods that run on an instance that Kerf has ended. Pods are looked at once more after the instance was: what ended
-// before has ended then.
+// checkPods is of pods that run on an instance that Kerf has ended. Pods are looked at once more after the instance
+// was: what ended before has ended then.
 func (p *player) checkPods(w story.World) {
 	for i := range w.Pods {
 		pod := &w.Pods[i]
@@ -98,11 +98,12 @@ func (p *player) checkLimit(w story.World, q pool) {
 	}
 }
 
-// sizesFor is how long a plan may be on its way, which was made when the pool was larger; while a process is away, for as long as it is.
+// sizesFor is how long a plan may be on its way, which was made when the pool was larger; while a process is away, for
+// as long as it is.
 const sizesFor = 10 * time.Second
 
-// checkBudget counts the nodes that drain because Kerf chose so, when one more begins to. Those that began before stay, however few
-// nodes others leave.
+// checkBudget counts the nodes that drain because Kerf chose so, when one more begins to. Those that began before stay,
+// however few nodes others leave.
 func (p *player) checkBudget(w story.World, q pool, away bool) {
 	draining, all, more := 0, 0, false
 	for _, c := range w.Live() {

@@ -1,10 +1,10 @@
-// Package live plays stories that no one has written: from a seed it draws a world of pools, and things that users, AWS and
-// machines do to it for a minute or so, plays them on a running stack, and checks from outside that what must hold at any time
-// holds, and that the cluster comes to rest as it should.
+// Package live plays stories that no one has written: from a seed it draws a world of pools, and things that users, AWS
+// and machines do to it for a minute or so, plays them on a running stack, and checks from outside that what must hold
+// at any time holds, and that the cluster comes to rest as it should.
 //
-// It knows what Kerf promises and nothing of how it does it. What happens when is drawn before, so that a seed has the same
-// story each time, but for what depends on how the cluster is then. Start reading at Play; kinds in actions.go lists what may
-// happen, and check.go and rest.go what must hold.
+// It knows what Kerf promises and nothing of how it does it. What happens when is drawn before, so that a seed has the
+// same story each time, but for what depends on how the cluster is then. Start reading at Play; kinds in actions.go
+// lists what may happen, and check.go and rest.go what must hold.
 package live
 
 import (
@@ -213,8 +213,8 @@ spec:
 	return strings.Join(all, "---\n")
 }
 
-// workload draws a Deployment, a StatefulSet or a Job for the pods of a pool, or of any that is open to all where that has no name,
-// and says it in a few words.
+// workload draws a Deployment, a StatefulSet or a Job for the pods of a pool, or of any that is open to all where that
+// has no name, and says it in a few words.
 func workload(r *rand.Rand, kind, name string, in pool) (text, told string) {
 	replicas, cpu, memory := 1+r.IntN(8), pick(r, 100, 250, 500, 900, 1400), pick(r, 128, 512, 1024, 2048)
 	var spec, annotations, budget strings.Builder

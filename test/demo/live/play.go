@@ -134,7 +134,8 @@ func (p *player) told(format string, args ...any) {
 	p.line.Line(show.User, time.Now().UTC().Format("15:04:05 ")+fmt.Sprintf(format, args...))
 }
 
-// without takes a process away, and gives it back after some time, while the story goes on. One that is away already stays so.
+// without takes a process away, and gives it back after some time, while the story goes on. One that is away already
+// stays so.
 func (p *player) without(name, what string, d time.Duration, end func() error, start func(context.Context) error) (string, error) {
 	p.mu.Lock()
 	already := p.away[name]
@@ -172,7 +173,8 @@ func (p *player) later(do func(context.Context) error) { p.undo = append(p.undo,
 // free takes the annotation of what must not be disrupted away.
 const free = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null}}}`
 
-// peace ends all troubles: processes are back, AWS has everything, and no pod, budget or pool keeps the cluster from coming to rest.
+// peace ends all troubles: processes are back, AWS has everything, and no pod, budget or pool keeps the cluster from
+// coming to rest.
 func (p *player) peace(ctx context.Context) error {
 	p.outages.Wait()
 	for _, q := range nodePools(p) {

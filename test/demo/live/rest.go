@@ -21,8 +21,8 @@ import (
 const (
 	// restFor is how long nothing must change once the cluster is at rest.
 	restFor = 10 * time.Second
-	// stuckAfter is how long nothing may change before; a shortage of AWS's is remembered for three minutes. A busy machine needs
-	// longer for each change, and makes no fewer. endless is for what changes for ever.
+	// stuckAfter is how long nothing may change before; a shortage of AWS's is remembered for three minutes. A busy
+	// machine needs longer for each change, and makes no fewer. endless is for what changes for ever.
 	stuckAfter, endless = 4 * time.Minute, 10 * time.Minute
 )
 
@@ -106,7 +106,8 @@ func (c *complaints) pods(p *player, w story.World) {
 func (c *complaints) claims(ctx context.Context, p *player, w story.World) {
 	for _, x := range w.Live() {
 		c.add(x.GetState() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, "claim %s is %s", x.GetId(), x.GetState())
-		// A pool that is full can't replace its nodes, and one whose last replacement failed waits for a quarter of an hour.
+		// A pool that is full can't replace its nodes, and one whose last replacement failed waits for a quarter of an
+		// hour.
 		if x.GetDrifted() != nil && !p.pool(x.GetNodePool()).bounded() {
 			c.add(!p.paused(ctx, x.GetNodePool()), "claim %s has drifted: %s", x.GetId(), x.GetDrifted().GetMessage())
 		}

@@ -97,8 +97,8 @@ type Stack struct {
 	conns     map[string]*grpc.ClientConn
 }
 
-// Of is a stack whose parts others have started, with the programs in bin: processes by the names that Kill takes, and connections
-// by those of Services. It is not for Stop.
+// Of is a stack whose parts others have started, with the programs in bin: processes by the names that Kill takes, and
+// connections by those of Services. It is not for Stop.
 func Of(bin string, cluster *harness.Cluster, sim Sim, processes map[string]*proc.Process, conns map[string]*grpc.ClientConn) (*Stack, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -390,8 +390,9 @@ func (s *Stack) Kill(name string) error { return s.processes[name].Kill() }
 // Revive starts what was killed again, on the same terms. It does not wait until it answers.
 func (s *Stack) Revive(name string) error { return s.processes[name].Start() }
 
-// Exchange ends a service in order and starts it again from a folder with another build of it, "" for the working tree's, as an
-// upgrade or a downgrade does. It returns when the service answers; of those that stand by, which no test asks, when it runs.
+// Exchange ends a service in order and starts it again from a folder with another build of it, "" for the working
+// tree's, as an upgrade or a downgrade does. It returns when the service answers; of those that stand by, which no test
+// asks, when it runs.
 func (s *Stack) Exchange(ctx context.Context, name, folder string) error {
 	if err := s.processes[name].Stop(); err != nil {
 		return err

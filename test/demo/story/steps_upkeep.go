@@ -225,9 +225,9 @@ func (s *Stage) oldest(pool string) (sight, error) {
 	return sight{}, fmt.Errorf("expected a claim of pool %s that expires; there was none", pool)
 }
 
-// orderly is an error when one of the claims went for another reason or, unless it was unhealthy, before its replacement, when a
-// plan left pods without a place, or when fewer pods than minimum were ready at any moment. It ends the count and tells its
-// result.
+// orderly is an error when one of the claims went for another reason or, unless it was unhealthy, before its
+// replacement, when a plan left pods without a place, or when fewer pods than minimum were ready at any moment. It ends
+// the count and tells its result.
 func (c *readyCount) orderly(h history, gone []departure, reason clusterpb.DisruptionReason, minimum int) (int, error) {
 	if len(gone) == 0 {
 		return 0, errors.New("expected that a plan removes the node; none did")

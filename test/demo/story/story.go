@@ -45,14 +45,16 @@ type Options struct {
 	Steps []Step
 	// Chaos, if set, kills a service now and then.
 	Chaos *Chaos
-	// Late says that plans come late now and then, which costs nothing but time: so what has to be done by a time may be late, too.
+	// Late says that plans come late now and then, which costs nothing but time: so what has to be done by a time may
+	// be late, too.
 	Late bool
-	// Fails says that the planner fails now and then: a plan may leave pods without a place that the next one has a place for.
+	// Fails says that the planner fails now and then: a plan may leave pods without a place that the next one has a
+	// place for.
 	Fails bool
 }
 
-// Play plays the steps until one is not as expected, and returns how each ended. The error is the first that went wrong, with
-// what was seen last and the ends of the logs.
+// Play plays the steps until one is not as expected, and returns how each ended. The error is the first that went
+// wrong, with what was seen last and the ends of the logs.
 func Play(ctx context.Context, o Options) ([]show.Result, error) {
 	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, late: o.Late || o.Fails || o.Chaos != nil, excused: never, changed: make(chan struct{})}
 	if o.Fails {

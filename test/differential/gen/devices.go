@@ -96,7 +96,8 @@ func (b *builder) deviceClaim() model.DeviceClaim {
 	if b.last(3) {
 		c.Requests = append(c.Requests, model.DeviceRequest{Name: "two", Options: []model.DeviceOption{option(BigDevice, 1)}})
 	}
-	// "All" of a node that can't be at one root is an error of the scheduler's filter, which ends the attempt for all nodes.
+	// "All" of a node that can't be at one root is an error of the scheduler's filter, which ends the attempt for all
+	// nodes.
 	if one.Options[0].Count > 0 && b.last(2) {
 		c.Constraints = []model.DeviceConstraint{{Attribute: deviceRoot}}
 	}

@@ -8,11 +8,11 @@ import (
 // Family is a set of kinds of constraints.
 type Family uint64
 
-// The families. HostAffinity is node affinity on the host name; it needs Affinity too.
-// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit. Kinds are
-// all reasons to disrupt nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by
-// several topologies at once, Devices those of dynamic resource allocation, NewAttach attach limits that new nodes share with those of their type, and
-// Exclusive volumes that one pod at a time may use.
+// The families. HostAffinity is node affinity on the host name; it needs Affinity too. DaemonTies lets pods be tied to,
+// or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit. Kinds are all reasons to disrupt
+// nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by several
+// topologies at once, Devices those of dynamic resource allocation, NewAttach attach limits that new nodes share with
+// those of their type, and Exclusive volumes that one pod at a time may use.
 const (
 	Selector Family = 1 << iota
 	Affinity

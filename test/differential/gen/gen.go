@@ -41,8 +41,8 @@ const (
 // builder draws one Case.
 type builder struct {
 	*rand.Rand
-	// later draws the families from Roomy on, latest those from Kinds on: without these, a seed is the case that it was before
-	// there were any.
+	// later draws the families from Roomy on, latest those from Kinds on: without these, a seed is the case that it was
+	// before there were any.
 	later, latest *rand.Rand
 	on            Family
 	in            *model.Input

@@ -65,8 +65,8 @@ type Result struct {
 	// Cautious are pods that are left pending though they could run on a claim in flight, whatever that becomes: what ties
 	// them to other pods depends on what it is. That is no failure.
 	Cautious int
-	// Unjudged are pods that are left pending though nothing that was tried shows why, where all may turn out in more ways together
-	// than are tried: one of the others may. That is no failure either.
+	// Unjudged are pods that are left pending though nothing that was tried shows why, where all may turn out in more
+	// ways together than are tried: one of the others may. That is no failure either.
 	Unjudged int
 	// Misses are pods that the scheduler, free to choose in a random order, did not place, of Free tries.
 	Misses, Free int
@@ -194,7 +194,8 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 	return true
 }
 
-// play places the pods in the planned order, and asks for each class left pending which of the ways that are left would place it.
+// play places the pods in the planned order, and asks for each class left pending which of the ways that are left would
+// place it.
 func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 	if err := w.reset(); err != nil {
 		return err

@@ -78,8 +78,8 @@ func (w *world) cordoned(name string) bool {
 	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })
 }
 
-// surplus nodes are those that a static pool has too many, or that are unhealthy, which the plan takes away whatever pods do,
-// and those that take the place of others before their time.
+// surplus nodes are those that a static pool has too many, or that are unhealthy, which the plan takes away whatever
+// pods do, and those that take the place of others before their time.
 func (w *world) surplus(name string) bool {
 	if slices.ContainsFunc(w.Plan.NodeClaims, func(c model.NodeClaim) bool { return name == "claim-"+string(c.ID) && c.Disruption != "" }) {
 		return true
@@ -146,8 +146,8 @@ func (t *trial) tied(c *model.PodClass) bool {
 		slices.ContainsFunc(c.PodAffinity, hard) || slices.ContainsFunc(c.PodAntiAffinity, hard)
 }
 
-// undecided says whether a node is that of a claim which may still become several things, in flight or of a static pool: other
-// new nodes are bought for their pods.
+// undecided says whether a node is that of a claim which may still become several things, in flight or of a static
+// pool: other new nodes are bought for their pods.
 func (t *trial) undecided(name string) bool {
 	return slices.ContainsFunc(t.c.Input.Snapshot.Claims, func(c model.Claim) bool {
 		return name == "claim-"+string(c.ID) && c.InstanceType == "" && len(c.Offerings) > 1

@@ -73,8 +73,8 @@ func actual(in *model.Input) apply.State {
 // disrupted is on nodes that are drained.
 var disrupted = model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule}
 
-// underWay is a claim as the actuator has it by the time that a plan comes: what AWS is about to take, and what a user has deleted, it drains
-// by itself.
+// underWay is a claim as the actuator has it by the time that a plan comes: what AWS is about to take, and what a user
+// has deleted, it drains by itself.
 func underWay(x *model.Snapshot, c model.Claim) model.Claim {
 	if c.State >= model.ClaimLaunched && c.InstanceID == "" {
 		c.InstanceID = "i-" + string(c.ID)

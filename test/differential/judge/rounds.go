@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// mostRounds is after how many plans, each of which was carried out, a cluster that nothing else changes must be at rest: budgets
-	// may let one node go at a time, and there are about two dozen pods.
+	// mostRounds is after how many plans, each of which was carried out, a cluster that nothing else changes must be at
+	// rest: budgets may let one node go at a time, and there are about two dozen pods.
 	mostRounds = 40
-	// round is how long after a plan the next one is made: by then all that it asks for has happened, and what moved has rested.
+	// round is how long after a plan the next one is made: by then all that it asks for has happened, and what moved
+	// has rested.
 	round = 6 * time.Hour
 )
 
-// rest carries plans out until there is nothing left to do. A cluster that nothing changes and that never comes to rest buys
-// and removes nodes for as long as it is there. It does not see what comes of pods that the scheduler puts elsewhere, of launches
-// that fail, or of what waits for less than a round.
+// rest carries plans out until there is nothing left to do. A cluster that nothing changes and that never comes to rest
+// buys and removes nodes for as long as it is there. It does not see what comes of pods that the scheduler puts
+// elsewhere, of launches that fail, or of what waits for less than a round.
 func (t *trial) rest(decide func(model.Input) (model.Plan, error)) {
 	in, did := t.c.Clone().Input, ""
 	in.Kinds = nil
@@ -53,8 +54,8 @@ func told(p model.Plan) string {
 	return strings.Join(out, "; ")
 }
 
-// carryOut makes of an input the one after its plan: pods run where they are planned, what was bought has come as what it was
-// wanted as most, and what goes is gone. Nodes grow no older.
+// carryOut makes of an input the one after its plan: pods run where they are planned, what was bought has come as what
+// it was wanted as most, and what goes is gone. Nodes grow no older.
 func (t *trial) carryOut(in *model.Input, p model.Plan) {
 	x := &in.Snapshot
 	gone := map[model.ClaimID]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
-// settling looks for an order in which moved pods may go where they are planned. Which of them are there already is all that
-// matters, not how they came there, so that each such set is left for good once no order leads on from it.
+// settling looks for an order in which moved pods may go where they are planned. Which of them are there already is all
+// that matters, not how they came there, so that each such set is left for good once no order leads on from it.
 type settling struct {
 	w     *world
 	moved []model.Placement

@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
-// confirm tries the ways that are left however all turns out: what a claim becomes, or which pods of DaemonSets are late, may
-// decide about ways that lead elsewhere, too, and one of these alone may not.
+// confirm tries the ways that are left however all turns out: what a claim becomes, or which pods of DaemonSets are
+// late, may decide about ways that lead elsewhere, too, and one of these alone may not.
 func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 	if len(unplaced) == 0 {
 		return nil
@@ -22,8 +22,8 @@ func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 				return err
 			}
 		}
-		// A pod that nodes on their way out keep from being placed is planned for once they are gone, and one that needs nodes
-		// which replace others, or which buffers get once it has no place, when these are there.
+		// A pod that nodes on their way out keep from being placed is planned for once they are gone, and one that
+		// needs nodes which replace others, or which buffers get once it has no place, when these are there.
 		w := t.turned(x)
 		w.withoutLater()
 		if err := t.examineOnly(w, unplaced); err != nil || len(unplaced) == 0 {
@@ -33,8 +33,8 @@ func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 	return t.spoil(unplaced)
 }
 
-// spoil takes out the ways that are new nodes with which the plan would not work: one that joins before the others have their
-// pods may be an emptier domain than these may have beside them. Such a node is for the next plan.
+// spoil takes out the ways that are new nodes with which the plan would not work: one that joins before the others have
+// their pods may be an emptier domain than these may have beside them. Such a node is for the next plan.
 func (t *trial) spoil(unplaced map[model.ClassID]*leftPending) error {
 	for _, id := range slices.Sorted(maps.Keys(unplaced)) {
 		s := unplaced[id]
@@ -57,8 +57,8 @@ func (t *trial) spoil(unplaced map[model.ClassID]*leftPending) error {
 	return nil
 }
 
-// worksWith says whether, however all turns out, all planned pods that may go where they are planned still may where one more
-// node is there from the start.
+// worksWith says whether, however all turns out, all planned pods that may go where they are planned still may where
+// one more node is there from the start.
 func (t *trial) worksWith(o option) (bool, error) {
 	for _, x := range t.turns() {
 		without, err := t.fits(t.turned(x))
@@ -95,8 +95,8 @@ func (t *trial) fits(w *world) (bool, error) {
 	return true, nil
 }
 
-// withoutLater takes away the nodes that are decided once no more pods are placed: those that take the place of others, and those
-// that are bought for buffers alone.
+// withoutLater takes away the nodes that are decided once no more pods are placed: those that take the place of others,
+// and those that are bought for buffers alone.
 func (w *world) withoutLater() {
 	pods, kept := make(map[string]bool), make(map[string]bool)
 	for _, p := range w.order {
@@ -188,7 +188,8 @@ func (t *trial) turned(x turn) *world {
 // mostTurns is in how many ways all is tried.
 const mostTurns = 1024
 
-// fewestTurns is how many draws there are at least: some things are drawn that are no choice, such as labels that claims leave open.
+// fewestTurns is how many draws there are at least: some things are drawn that are no choice, such as labels that
+// claims leave open.
 const fewestTurns = 16
 
 // combinations is in how many ways all may turn out, up to one more than are all tried.
@@ -200,8 +201,8 @@ func combinations(choices []choice) int {
 	return all
 }
 
-// turns are all ways in which all may turn out; where that are too many, those in which one choice is not what all others are,
-// the first or the last, and some at random.
+// turns are all ways in which all may turn out; where that are too many, those in which one choice is not what all
+// others are, the first or the last, and some at random.
 func (t *trial) turns() (out []turn) {
 	choices := t.choices()
 	add := func(is func(c choice) int) {

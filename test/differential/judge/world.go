@@ -32,8 +32,8 @@ type world struct {
 	launched map[string]model.RankedOffering
 	// offerings is how many offerings each claim lists.
 	offerings map[string]int
-	// lingers says which of the nodes on their way out are there still, with the pods that the plan has no other place for; nil for
-	// none.
+	// lingers says which of the nodes on their way out are there still, with the pods that the plan has no other place
+	// for; nil for none.
 	lingers func(name model.NodeName) bool
 	// joined is how many of the nodes have joined; the others are to come, up to those that linger.
 	joined, lingering int

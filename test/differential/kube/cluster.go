@@ -65,8 +65,8 @@ func (p *Pod) on(node string) (*Pod, error) {
 	return &Pod{Pod: &pod, info: &info}, nil
 }
 
-// cluster is what plugins see of nodes and pods. The scheduler's own snapshot is taken anew from its cache for each change of a
-// node; this one changes in place.
+// cluster is what plugins see of nodes and pods. The scheduler's own snapshot is taken anew from its cache for each
+// change of a node; this one changes in place.
 type cluster struct {
 	// Snapshot is empty: there are no pod groups, which is all that it is asked for.
 	*internalcache.Snapshot

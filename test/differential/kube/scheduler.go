@@ -80,7 +80,8 @@ func New(ctx context.Context) (*Scheduler, error) {
 	return s, s.spreadByDefault(nil)
 }
 
-// spreadByDefault makes the scheduler spread pods that do not say how by some constraints; none are those that it comes with.
+// spreadByDefault makes the scheduler spread pods that do not say how by some constraints; none are those that it comes
+// with.
 func (s *Scheduler) spreadByDefault(constraints []corev1.TopologySpreadConstraint) error {
 	key := fmt.Sprint(constraints)
 	if made := s.frameworks[key]; made != nil {

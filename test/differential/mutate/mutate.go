@@ -1,7 +1,7 @@
 // Package mutate breaks rules on purpose, to show that the differential test sees it: each Mutation makes the planner
 // believe in a weaker or a stricter rule than the scheduler has. A weaker one must end in a misfit, a stricter one in a
-// missed pod, and one that pools, budgets or pods have in what they forbid. Each family of package gen has one at least, but
-// for those of Unruly. Start reading with All.
+// missed pod, and one that pools, budgets or pods have in what they forbid. Each family of package gen has one at
+// least, but for those of Unruly. Start reading with All.
 package mutate
 
 import (
@@ -26,8 +26,8 @@ type Mutation struct {
 // All lists the mutations.
 func All() []Mutation { return slices.Concat(weaker(), stricter(), ties(), latest()) }
 
-// Unruly are the families without a rule to break: priority decides which pods go first, not what may run where, and clusters in
-// which most pods fit have all rules.
+// Unruly are the families without a rule to break: priority decides which pods go first, not what may run where, and
+// clusters in which most pods fit have all rules.
 const Unruly = gen.Priority | gen.Roomy
 
 // classes changes every class.

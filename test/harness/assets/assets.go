@@ -1,6 +1,7 @@
-// Package assets knows where the real programs of a Kubernetes control plane are and gets them when they are missing: etcd,
-// kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from this machine, from Kubernetes' release, or else built
-// (one binary, test/controlplane); and kwok, which that module builds as well, with the stages that make it a kubelet.
+// Package assets knows where the real programs of a Kubernetes control plane are and gets them when they are missing:
+// etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from this machine, from Kubernetes'
+// release, or else built (one binary, test/controlplane); and kwok, which that module builds as well, with the stages
+// that make it a kubelet.
 //
 // What is got lands in a cache folder named by a hash of everything that goes into it, appears there whole or not at
 // all, and is found again in a millisecond. The package knows nothing of clusters: package harness runs what it finds.
@@ -54,7 +55,8 @@ type Set struct {
 // Path is the absolute path of a program, or "" for a name that is not one of this package's constants.
 func (s Set) Path(name string) string { return s.paths[name] }
 
-// Find locates the programs in the cache. It gets none; what is missing is an error that wraps ErrMissing and says what to run.
+// Find locates the programs in the cache. It gets none; what is missing is an error that wraps ErrMissing and says what
+// to run.
 func Find(root string) (Set, error) {
 	dir, err := Dir(root)
 	if err != nil {

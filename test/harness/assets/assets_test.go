@@ -72,7 +72,8 @@ func TestTheCacheIsKeyedByWhatIsBuilt(t *testing.T) {
 	}
 }
 
-// What releases are built with is said once more where the harness can't be asked: in images, by a module of their own and by Docker.
+// What releases are built with is said once more where the harness can't be asked: in images, by a module of their own
+// and by Docker.
 func TestImagesAreBuiltAsReleasesAre(t *testing.T) {
 	root, err := Root()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// tags are those that all of Kerf is built with: gRPC's list of traces is a page of html/template, which makes the linker keep each
-// exported method of each type. stripped programs have no symbols and nothing for debuggers.
+// tags are those that all of Kerf is built with: gRPC's list of traces is a page of html/template, which makes the
+// linker keep each exported method of each type. stripped programs have no symbols and nothing for debuggers.
 const (
 	tags     = "grpcnotrace"
 	stripped = "-s -w"
@@ -149,14 +149,14 @@ func writeStages(ctx context.Context, kwok compile, target string) error {
 // Programs builds Kerf's own programs, given by their packages, from the working tree into dir. Progress goes to out, as
 // with Build; nothing does when all is up to date.
 func Programs(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
-	// With the tag that releases are built with, and go test's flags beside it, so that most of what a test has compiled is not
-	// compiled again.
+	// With the tag that releases are built with, and go test's flags beside it, so that most of what a test has
+	// compiled is not compiled again.
 	c := compile{dir: root, packages: packages, flags: []string{"-tags", tags}, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
 	return c.run(ctx)
 }
 
-// Released builds programs as Programs does, and as releases have them: static and stripped. What is measured of programs is
-// measured of these. tools/images and the Dockerfile, which can't ask here, have the same flags.
+// Released builds programs as Programs does, and as releases have them: static and stripped. What is measured of
+// programs is measured of these. tools/images and the Dockerfile, which can't ask here, have the same flags.
 func Released(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
 	c := compile{
 		dir: root, packages: packages, flags: []string{"-trimpath", "-tags", tags, "-ldflags", stripped}, target: dir + string(filepath.Separator),
@@ -181,8 +181,8 @@ type compile struct {
 	static    bool // in the workspace, without cgo
 }
 
-// sharedFlags are those that Kerf's own programs are built with, but for the linker: what Kubernetes and Kerf both need, at the same
-// versions, is compiled once.
+// sharedFlags are those that Kerf's own programs are built with, but for the linker: what Kubernetes and Kerf both
+// need, at the same versions, is compiled once.
 func sharedFlags(ldflags string) []string {
 	return []string{"-tags", tags, "-ldflags", ldflags}
 }

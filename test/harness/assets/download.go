@@ -27,7 +27,8 @@ const noDownload = "KERF_DOWNLOAD"
 type download struct {
 	release
 
-	// answer is how long the host may take to answer, stall how long no byte may come, and whole how long all of it may take.
+	// answer is how long the host may take to answer, stall how long no byte may come, and whole how long all of it may
+	// take.
 	answer, stall, whole time.Duration
 	out                  *os.File
 }

@@ -169,8 +169,8 @@ func TestTheVersionsAreThoseOfTheModule(t *testing.T) {
 	}
 }
 
-// TestWhatIsSharedHasOneVersion: what Kubernetes and Kerf both need is compiled once, as long as both have what it stands on in one
-// version.
+// TestWhatIsSharedHasOneVersion: what Kubernetes and Kerf both need is compiled once, as long as both have what it
+// stands on in one version.
 func TestWhatIsSharedHasOneVersion(t *testing.T) {
 	root, err := Root()
 	if err != nil {

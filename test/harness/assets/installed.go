@@ -14,8 +14,8 @@ import (
 // userAssets is the environment variable that names the folder of a user's own programs, as in other projects' tests.
 const userAssets = "KUBEBUILDER_ASSETS"
 
-// installed links programs that are on this machine into dir: those of $KUBEBUILDER_ASSETS and of PATH. Unless all of them are
-// there and fit it links none, and says why.
+// installed links programs that are on this machine into dir: those of $KUBEBUILDER_ASSETS and of PATH. Unless all of
+// them are there and fit it links none, and says why.
 func installed(ctx context.Context, dir string, programs []string) (unfit string, err error) {
 	found := map[string]string{}
 	for _, name := range programs {
@@ -41,7 +41,8 @@ func installed(ctx context.Context, dir string, programs []string) (unfit string
 	return "", nil
 }
 
-// misfit says what is wrong with a program: it does not tell its version, or that is of another minor version than what is built here.
+// misfit says what is wrong with a program: it does not tell its version, or that is of another minor version than what
+// is built here.
 func misfit(ctx context.Context, name, path string) string {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -28,8 +28,8 @@ func tools() map[string]map[string]string {
 	}
 }
 
-// Tool finds a program that a module of tools/ pins, and builds the module's first where they are not in the cache: the first
-// time that takes minutes, and progress goes to out. Safe to run in several processes at once.
+// Tool finds a program that a module of tools/ pins, and builds the module's first where they are not in the cache: the
+// first time that takes minutes, and progress goes to out. Safe to run in several processes at once.
 func Tool(ctx context.Context, root, name string, out *os.File) (string, error) {
 	for module, programs := range tools() {
 		if programs[name] == "" {

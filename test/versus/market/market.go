@@ -1,6 +1,6 @@
 // Package market is what both sides may buy: types of Kerf's bundled catalogue, in three zones of its region, at its
-// prices. It writes them as the file that Karpenter's kwok provider reads, with the same capacity for pods on each node, and as
-// the requirements by which Kerf's pool chooses the same.
+// prices. It writes them as the file that Karpenter's kwok provider reads, with the same capacity for pods on each
+// node, and as the requirements by which Kerf's pool chooses the same.
 //
 // It is pure: it knows neither clusters nor clocks. Start reading at New.
 package market
@@ -28,7 +28,8 @@ type Requirement struct {
 	Values   []string
 }
 
-// Types are the requirements that choose the types: c, m and r from generation 5 on, for amd64, up to 32 CPUs, no bare metal.
+// Types are the requirements that choose the types: c, m and r from generation 5 on, for amd64, up to 32 CPUs, no bare
+// metal.
 func Types() []Requirement {
 	return []Requirement{
 		{corev1.LabelArchStable, corev1.NodeSelectorOpIn, []string{"amd64"}},
@@ -128,8 +129,8 @@ const (
 	kwokMemoryBytes = 10 << 20
 )
 
-// Kwok is the file of instance types for Karpenter's kwok provider. A node's capacity is set so that what the provider leaves
-// of it to pods is what a node of Kerf's leaves.
+// Kwok is the file of instance types for Karpenter's kwok provider. A node's capacity is set so that what the provider
+// leaves of it to pods is what a node of Kerf's leaves.
 func (m *Market) Kwok() ([]byte, error) {
 	var out []kwokType
 	for _, t := range m.types {

@@ -118,7 +118,8 @@ func (s *Stage) rest(ctx context.Context, name string) error {
 	return err
 }
 
-// rounds are how many seconds the longest of the watcher's rounds took until now: of those that look at everything, and of all.
+// rounds are how many seconds the longest of the watcher's rounds took until now: of those that look at everything, and
+// of all.
 func rounds(file string) (everything, all float64, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -215,8 +216,8 @@ func (s *Stage) dieEach(ctx context.Context) error {
 	return nil
 }
 
-// die kills a service, and waits until the store has a claim that names a pod which was made at that moment, for an instance type
-// of which no node has capacity left.
+// die kills a service, and waits until the store has a claim that names a pod which was made at that moment, for an
+// instance type of which no node has capacity left.
 func (s *Stage) die(ctx context.Context, stored *clientv3.Client, name, instanceType string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

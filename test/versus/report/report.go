@@ -67,7 +67,8 @@ type Row struct {
 	Median map[string]float64 `json:"median"`
 	Low    map[string]float64 `json:"low"`
 	High   map[string]float64 `json:"high"`
-	// Ratio is Kerf's figure over another side's: the median over the seeds that both ran, as seeds differ more than sides do.
+	// Ratio is Kerf's figure over another side's: the median over the seeds that both ran, as seeds differ more than
+	// sides do.
 	Ratio map[string]float64 `json:"ratio"`
 
 	format string

@@ -11,7 +11,8 @@ import (
 // ticks is how many a second of /proc/PID/stat has: USER_HZ, which is 100 on every Linux that Go runs on.
 const ticks = 100
 
-// process is the CPU seconds that a process has used, the bytes of memory that it holds, and how many of them no file backs.
+// process is the CPU seconds that a process has used, the bytes of memory that it holds, and how many of them no file
+// backs.
 func process(pid int) (cpu float64, memory, anonymous uint64, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -75,7 +75,8 @@ func testClaim(t *testing.T, w World) {
 	}
 }
 
-// testReadClaim reads the object of a claim that has come all the way, one that was only planned, and those that are none of Kerf's.
+// testReadClaim reads the object of a claim that has come all the way, one that was only planned, and those that are
+// none of Kerf's.
 func testReadClaim(t *testing.T, w World) {
 	grace, planned := time.Hour, w.claim()
 	planned.Annotations = model.Labels{{Key: "team", Value: "web"}}

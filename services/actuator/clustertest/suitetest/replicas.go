@@ -9,7 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// The owner is of a group that no server knows: of one that is known and not there the garbage collector would delete the pods.
+// The owner is of a group that no server knows: of one that is known and not there the garbage collector would delete
+// the pods.
 const replicaManifest = `
 apiVersion: v1
 kind: Pod
@@ -65,8 +66,8 @@ func (w World) cost(t *testing.T, r cluster.Replica, cost int32) {
 	}
 }
 
-// untilCost writes the replica's cost until it is seen: what happens to the pod meanwhile makes a write void. Nothing is signalled
-// for a cost, because nothing follows from it.
+// untilCost writes the replica's cost until it is seen: what happens to the pod meanwhile makes a write void. Nothing
+// is signalled for a cost, because nothing follows from it.
 func (w World) untilCost(t *testing.T, want int32) {
 	t.Helper()
 	end, again := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)

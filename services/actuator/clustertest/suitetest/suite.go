@@ -1,5 +1,5 @@
-// Package suitetest is what every implementation of the cluster port must do: the in-memory fake and the real adapter pass it.
-// Start at Run.
+// Package suitetest is what every implementation of the cluster port must do: the in-memory fake and the real adapter
+// pass it. Start at Run.
 package suitetest
 
 import (

@@ -1,5 +1,6 @@
-// Package apiserver is all that the actuator asks of an API server about Kubernetes' own kinds: clients with the methods
-// that client-go's have, without the types of the groups that it does not need. It translates nothing. Start reading at Client.
+// Package apiserver is all that the actuator asks of an API server about Kubernetes' own kinds: clients with the
+// methods that client-go's have, without the types of the groups that it does not need. It translates nothing. Start
+// reading at Client.
 package apiserver
 
 import (
@@ -109,8 +110,8 @@ func (a api) ServerVersion(ctx context.Context) (*version.Info, error) {
 	return info, nil
 }
 
-// resource is one resource, in one namespace where it has those. client-go's own (gentype) comes with what its tests need: all of
-// OpenAPI and of managed fields.
+// resource is one resource, in one namespace where it has those. client-go's own (gentype) comes with what its tests
+// need: all of OpenAPI and of managed fields.
 type resource struct {
 	rest.Interface
 	codec           runtime.ParameterCodec
@@ -135,7 +136,8 @@ func (r resource) remove(ctx context.Context, name string, options metav1.Delete
 
 type pods struct{ resource }
 
-// List implements PodClient. It is not tried again here, where an API server that has too much to do would hold the caller for minutes.
+// List implements PodClient. It is not tried again here, where an API server that has too much to do would hold the
+// caller for minutes.
 func (p pods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
 	out := &corev1.PodList{}
 	return out, p.to(p.Get()).MaxRetries(0).VersionedParams(&o, p.codec).Do(ctx).Into(out)
@@ -160,7 +162,8 @@ func (p pods) Bind(ctx context.Context, b *corev1.Binding, o metav1.CreateOption
 	return p.of(p.Post(), b.Name).VersionedParams(&o, p.codec).SubResource("binding").Body(b).Do(ctx).Error()
 }
 
-// EvictV1 implements PodClient. The client's own tries are left out: of a pod that is to wait it would be minutes before its caller hears.
+// EvictV1 implements PodClient. The client's own tries are left out: of a pod that is to wait it would be minutes
+// before its caller hears.
 func (p pods) EvictV1(ctx context.Context, e *policyv1.Eviction) error {
 	return p.of(p.Post(), e.Name).SubResource("eviction").MaxRetries(0).Body(e).Do(ctx).Error()
 }

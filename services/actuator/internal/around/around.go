@@ -1,5 +1,6 @@
-// Package around keeps the picture of which pods run where, by which pods are bound: what the caches show, and what was bound
-// since. It never binds a pod, and whether the pods around allow one is package neighbours' to say. Start reading at Picture.With.
+// Package around keeps the picture of which pods run where, by which pods are bound: what the caches show, and what was
+// bound since. It never binds a pod, and whether the pods around allow one is package neighbours' to say. Start reading
+// at Picture.With.
 package around
 
 import (

@@ -20,8 +20,8 @@ const (
 	Unknown Kind = iota
 	// Capacity: there is none of the offering now. It is remembered as short, and the next one is tried.
 	Capacity
-	// Addresses: the subnet has no free address, or no block of them for a prefix. It is passed over for a while, and offerings of its zone are remembered as
-	// short where the class has no other subnet there.
+	// Addresses: the subnet has no free address, or no block of them for a prefix. It is passed over for a while, and
+	// offerings of its zone are remembered as short where the class has no other subnet there.
 	Addresses
 	// Quota: the account may have no more instances of the kind. Offerings that count towards the same quota and need no
 	// less of it are remembered as short too.
@@ -34,8 +34,8 @@ const (
 	Server
 	// Later: nothing was made. The same will do in a while, with another token.
 	Later
-	// Profile: EC2 does not know the instance profile. For some seconds that is so of one that IAM has just made: one of Kerf's is
-	// as Later, one that a user names as NotFound.
+	// Profile: EC2 does not know the instance profile. For some seconds that is so of one that IAM has just made: one
+	// of Kerf's is as Later, one that a user names as NotFound.
 	Profile
 	// Template: the launch template is not there, or not seen yet. It is made again once, and then as Later.
 	Template
@@ -43,8 +43,8 @@ const (
 	Unauthorized
 	// Invalid: AWS will never accept the request. Launches of the class are held, since a user has to change it.
 	Invalid
-	// NotFound: what the call names is not there. Whether that is as it should be is for the caller to say; a launch has the
-	// class resolved again.
+	// NotFound: what the call names is not there. Whether that is as it should be is for the caller to say; a launch
+	// has the class resolved again.
 	NotFound
 	// Exists: what was to be made is there.
 	Exists
@@ -86,12 +86,12 @@ func OfCode(code, words string) Kind {
 	return Unknown
 }
 
-// Protected says that somebody has forbidden what was asked of this one instance, as by its termination protection: the credentials
-// are right, and would do for another.
+// Protected says that somebody has forbidden what was asked of this one instance, as by its termination protection: the
+// credentials are right, and would do for another.
 func Protected(err error) bool { return Code(err) == "OperationNotPermitted" }
 
-// LacksRight says that AWS knows the credentials, and that they may not do what was asked. Other errors of the kind Unauthorized
-// are of credentials that are wrong, or of the account.
+// LacksRight says that AWS knows the credentials, and that they may not do what was asked. Other errors of the kind
+// Unauthorized are of credentials that are wrong, or of the account.
 func LacksRight(err error) bool {
 	switch Code(err) {
 	case "UnauthorizedOperation", "AccessDenied", "AccessDeniedException":

@@ -76,8 +76,8 @@ var modelled = map[string][]string{
 	"EC2 as documented for tags": {"ConcurrentTagAccess", "TagLimitExceeded"},
 }
 
-// TestBotocoreListsTheSameErrors compares the list above with the models in folder $KERF_BOTOCORE, for the calls $KERF_CALLS, and has
-// all that botocore retries as throttling be so.
+// TestBotocoreListsTheSameErrors compares the list above with the models in folder $KERF_BOTOCORE, for the calls
+// $KERF_CALLS, and has all that botocore retries as throttling be so.
 func TestBotocoreListsTheSameErrors(t *testing.T) {
 	data := os.Getenv("KERF_BOTOCORE")
 	if data == "" {

@@ -29,8 +29,8 @@ func Launched(ctx context.Context, tracer trace.Tracer, c model.Claim, f func(co
 	return err
 }
 
-// Verdicts tells, as events of an Apply's span, what became of the plan's decisions, and links to the traces of the claims that it
-// takes away.
+// Verdicts tells, as events of an Apply's span, what became of the plan's decisions, and links to the traces of the
+// claims that it takes away.
 func Verdicts(span trace.Span, verdicts []model.Verdict, away []model.Claim) {
 	if !span.IsRecording() {
 		return

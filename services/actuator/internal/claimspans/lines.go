@@ -22,8 +22,8 @@ var came = map[model.ClaimState]string{ //nolint:gochecknoglobals // a constant 
 	model.ClaimFailed:      "failed nodeclaim",
 }
 
-// Came writes the line for the state that a claim has come to, with the ids of its trace: a search for the plan, the claim or the trace
-// finds its whole life, whichever leaders it had.
+// Came writes the line for the state that a claim has come to, with the ids of its trace: a search for the plan, the
+// claim or the trace finds its whole life, whichever leaders it had.
 func Came(ctx context.Context, log *slog.Logger, c *model.Claim) {
 	attrs := []slog.Attr{slog.String("claim", string(c.ID)), slog.String("plan", string(c.PlanID)), slog.String("pool", string(c.NodePool))}
 	add := func(key, value string) {
@@ -53,7 +53,8 @@ func Refused(ctx context.Context, log *slog.Logger, c model.Claim, err error) {
 		"attempt", c.Attempt, telemetry.KeyError, err)
 }
 
-// Disrupting writes a line for each disruption of a plan that was accepted: which nodes go, what comes in their place, and why.
+// Disrupting writes a line for each disruption of a plan that was accepted: which nodes go, what comes in their place,
+// and why.
 func Disrupting(ctx context.Context, log *slog.Logger, p model.Plan, groups []apply.Group) {
 	why := map[model.DisruptionID]string{}
 	for i := range p.Disruptions {

@@ -15,8 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
-// TestLinesAreOfTheClaimsTrace wants that each line of a claim's life has the claim, the plan and the ids of the trace, which a leader
-// that came later takes from the claim.
+// TestLinesAreOfTheClaimsTrace wants that each line of a claim's life has the claim, the plan and the ids of the trace,
+// which a leader that came later takes from the claim.
 func TestLinesAreOfTheClaimsTrace(t *testing.T) {
 	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	claim := model.Claim{ID: "c1", PlanID: "p1", NodePool: "default", Traceparent: "00-" + trace + "-" + span + "-01", Pods: []model.PodID{"a", "b"}}

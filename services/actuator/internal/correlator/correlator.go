@@ -1,5 +1,6 @@
-// Package correlator remembers which events were written about which objects, so that none is written twice and no object has
-// too many, as EventCorrelator of client-go does. It knows nothing of how they are written. Start reading at Correlator.
+// Package correlator remembers which events were written about which objects, so that none is written twice and no
+// object has too many, as EventCorrelator of client-go does. It knows nothing of how they are written. Start reading at
+// Correlator.
 package correlator
 
 import (
@@ -19,8 +20,8 @@ const (
 	life = time.Hour
 	// most bounds what is remembered. Forgetting costs a repeated event at worst.
 	most = 20_000
-	// An object has Burst events at once, and one more every so often: users want the last ones, and an object on which something
-	// flaps must not fill etcd.
+	// An object has Burst events at once, and one more every so often: users want the last ones, and an object on which
+	// something flaps must not fill etcd.
 	Burst = 25
 	every = time.Minute
 )

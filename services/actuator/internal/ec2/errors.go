@@ -50,8 +50,8 @@ func sentinelOf(k awserror.Kind) error {
 	}
 }
 
-// launchError sorts an error of the launch's calls, errors of ours kept: quotas too come as an error of the call itself, and
-// what is not there is what the class selects.
+// launchError sorts an error of the launch's calls, errors of ours kept: quotas too come as an error of the call
+// itself, and what is not there is what the class selects.
 func launchError(err error, r cloud.Request) error {
 	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
 		return err
@@ -88,9 +88,9 @@ func unknownProfile(out *sdk.CreateFleetOutput, err error) bool {
 	return len(out.Instances) == 0 && slices.ContainsFunc(out.Errors, func(e types.CreateFleetError) bool { return kindOfFleet(e) == awserror.Profile })
 }
 
-// fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity was the trouble,
-// otherwise the first other kind with all of EC2's words. What is short is remembered also where EC2 refused other offerings: those
-// are what is tried next, and a refusal of them alone is told then.
+// fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity was the
+// trouble, otherwise the first other kind with all of EC2's words. What is short is remembered also where EC2 refused
+// other offerings: those are what is tried next, and a refusal of them alone is told then.
 func (l launch) fleetError(errs []types.CreateFleetError) error {
 	if len(errs) == 0 {
 		return fmt.Errorf("create fleet: %w, and EC2 gives no reason", cloud.ErrNoInstance)

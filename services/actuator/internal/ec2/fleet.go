@@ -126,8 +126,8 @@ func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.Creat
 	return in
 }
 
-// instanceTags are written by the launch itself, so that no instance is ever without the name of its claim, or, where a launch
-// is for several, of the launch, which the claims are stored with.
+// instanceTags are written by the launch itself, so that no instance is ever without the name of its claim, or, where a
+// launch is for several, of the launch, which the claims are stored with.
 func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 	set := map[string]string{}
 	if r.Asked() == 1 {

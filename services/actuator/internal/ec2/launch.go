@@ -93,8 +93,8 @@ func leastTaken(r cloud.Request, zone string, ipv6 bool) int64 {
 // prefix is how many addresses of a subnet a prefix takes, however few of them pods have.
 const prefix = 16
 
-// takes is how many of its subnet's IPv4 addresses an instance of the type will take: one for each pod that it has room for, or its
-// own and those of the prefixes that it begins with. Where pods have IPv6 it takes its own alone.
+// takes is how many of its subnet's IPv4 addresses an instance of the type will take: one for each pod that it has room
+// for, or its own and those of the prefixes that it begins with. Where pods have IPv6 it takes its own alone.
 func takes(r cloud.Request, t model.TypeName, ipv6 bool) int64 {
 	if ipv6 {
 		return 1

@@ -29,7 +29,8 @@ type Market struct {
 	now     func() time.Time
 }
 
-// OpenMarket is the market of the configuration's region, whose cluster and API server are not asked for. It calls nothing yet.
+// OpenMarket is the market of the configuration's region, whose cluster and API server are not asked for. It calls
+// nothing yet.
 func OpenMarket(conf aws.Config, c Config) *Market {
 	budget.New().Attach(&conf)
 	return openMarket(conf, c)
@@ -232,8 +233,8 @@ func network(t *catalog.Type, n *types.NetworkInfo) {
 	}
 }
 
-// bandwidth is the baseline of all network cards together. What EC2 names for the type as a whole ("400 Gigabit") bounds it: several
-// cards may share that, and some cards alone are named above it.
+// bandwidth is the baseline of all network cards together. What EC2 names for the type as a whole ("400 Gigabit")
+// bounds it: several cards may share that, and some cards alone are named above it.
 func bandwidth(n *types.NetworkInfo) int64 {
 	var sum int64
 	for _, c := range n.NetworkCards {
@@ -248,8 +249,8 @@ func bandwidth(n *types.NetworkInfo) int64 {
 
 func mbps(gigabits float64) int64 { return int64(gigabits*1000 + 0.5) }
 
-// accelerators reads GPUs, and other chips by EC2's newer description of AWS's own where there is one: it alone has Trainium
-// and the cores.
+// accelerators reads GPUs, and other chips by EC2's newer description of AWS's own where there is one: it alone has
+// Trainium and the cores.
 func accelerators(t *catalog.Type, i *types.InstanceTypeInfo) {
 	device := func(name, maker *string, count *int32, memory int32) catalog.GPU {
 		return catalog.GPU{

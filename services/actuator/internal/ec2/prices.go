@@ -40,8 +40,8 @@ func pricingRegion(region string) string {
 	return "us-east-1"
 }
 
-// priceList is the client of the region's price list; nil where its partition has none. An endpoint that replaces all of AWS's
-// replaces that too.
+// priceList is the client of the region's price list; nil where its partition has none. An endpoint that replaces all
+// of AWS's replaces that too.
 func priceList(conf aws.Config, endpoint string) *pricing.Client {
 	region := pricingRegion(conf.Region)
 	if endpoint != "" {

@@ -13,8 +13,9 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
-// buyAs says which market the fleet buys in. On-demand follows the plan's order; spot leaves EC2 to weigh price against the risk
-// of an interruption among what the plan ranked. An ordinary reservation is filled by on-demand launches that name it.
+// buyAs says which market the fleet buys in. On-demand follows the plan's order; spot leaves EC2 to weigh price against
+// the risk of an interruption among what the plan ranked. An ordinary reservation is filled by on-demand launches that
+// name it.
 func buyAs(in *sdk.CreateFleetInput, c cloud.Class, first model.RankedOffering) {
 	target := in.TargetCapacitySpecification
 	target.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand

@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// launch is a request, what is known of the types that it asks for, and whether the class has a subnet in a zone that is not
-// full.
+// launch is a request, what is known of the types that it asks for, and whether the class has a subnet in a zone that
+// is not full.
 type launch struct {
 	cloud.Request
 	types map[string]catalog.Type

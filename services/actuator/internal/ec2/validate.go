@@ -51,7 +51,8 @@ func (a *Adapter) validate(ctx context.Context, s cloud.ClassSpec, class cloud.C
 // most is how many types are asked about with an image, and how many images.
 const most = 3
 
-// likelyTypes are the types to ask about, best first: those that the class's pools allow, or where that is none ordinary ones.
+// likelyTypes are the types to ask about, best first: those that the class's pools allow, or where that is none
+// ordinary ones.
 func (a *Adapter) likelyTypes(s cloud.ClassSpec) []catalog.Type {
 	a.mu.Lock()
 	types := make([]catalog.Type, 0, len(a.types))

@@ -120,8 +120,8 @@ func (s *Store) confirm(ctx context.Context, session *concurrency.Session, e *co
 	}
 }
 
-// succeed ends the leases of leaders that have died, while a candidate with a lease of its own waits in line, until ctx ends. A
-// leader of the candidate's own name has died, too, where the candidate is new: its process has started again.
+// succeed ends the leases of leaders that have died, while a candidate with a lease of its own waits in line, until ctx
+// ends. A leader of the candidate's own name has died, too, where the candidate is new: its process has started again.
 func (s *Store) succeed(ctx context.Context, candidate string, own clientv3.LeaseID) {
 	for isNew := !s.campaigned.Swap(true); ctx.Err() == nil; isNew = false {
 		leader, revision, err := s.leader(ctx)
@@ -150,7 +150,8 @@ func (s *Store) outlive(ctx context.Context, leader *mvccpb.KeyValue, revision i
 	}
 }
 
-// end ends the lease of a leader that has died. The fence keeps what it does from then on out of the store, should it live after all.
+// end ends the lease of a leader that has died. The fence keeps what it does from then on out of the store, should it
+// live after all.
 func (s *Store) end(ctx context.Context, leader *mvccpb.KeyValue) {
 	s.log.WarnContext(ctx, "the leader has died; its lease is ended", "leader", string(leader.Value))
 	revoking, stop := context.WithTimeout(ctx, s.timeout)

@@ -64,9 +64,9 @@ type Config struct {
 	RequestTimeout time.Duration
 	// LeaseTTL is how long a silent leader is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
 	LeaseTTL time.Duration
-	// Died returns true once the process that campaigned by a name has certainly died, and false when ctx ends. Its lease is ended
-	// then rather than waited for, and so is that of a leader whose name a process that has just started campaigns by: no two have the
-	// same. Nil waits for leases.
+	// Died returns true once the process that campaigned by a name has certainly died, and false when ctx ends. Its
+	// lease is ended then rather than waited for, and so is that of a leader whose name a process that has just started
+	// campaigns by: no two have the same. Nil waits for leases.
 	Died func(ctx context.Context, candidate string) bool
 	// Log tells why no one leads while etcd is not there; nil logs nothing.
 	Log *slog.Logger
@@ -227,8 +227,8 @@ func (s source[M, V]) read(kv *mvccpb.KeyValue) (v V, err error) {
 }
 
 // load reads all objects of a kind, page by page. A value that can't be read is an error that names its key: what is
-// stored must not be skipped, because an instance may hang on it. Of what is spared nothing does, and no actuator that leads is
-// worse than a notice that is lost, or a shortage: that is passed over, and said.
+// stored must not be skipped, because an instance may hang on it. Of what is spared nothing does, and no actuator that
+// leads is worse than a notice that is lost, or a shortage: that is passed over, and said.
 func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V], add func(V, *mvccpb.KeyValue)) error {
 	options := []clientv3.OpOption{clientv3.WithRev(src.revision), clientv3.WithLimit(pageSize)}
 	if src.since > 0 {

@@ -86,8 +86,8 @@ func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.KV.Get(ctx, key, opts...)
 }
 
-// TestNothingIsReadAgainThatWasNotWritten: who stands by prepares each five seconds, and of 2,000 claims etcd goes through ten megabytes
-// to say that none has changed, and as many to name them.
+// TestNothingIsReadAgainThatWasNotWritten: who stands by prepares each five seconds, and of 2,000 claims etcd goes
+// through ten megabytes to say that none has changed, and as many to name them.
 func TestNothingIsReadAgainThatWasNotWritten(t *testing.T) {
 	e := start(t)
 	leader, standby := connect(t, e, "c"), connect(t, e, "c")

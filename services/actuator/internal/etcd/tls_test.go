@@ -144,7 +144,8 @@ func (f *front) become(c *tls.Config) {
 	f.conns = nil
 }
 
-// TestRenewedFilesCount: an actuator may run for longer than its certificate lasts, and than the CA that etcd's are signed by.
+// TestRenewedFilesCount: an actuator may run for longer than its certificate lasts, and than the CA that etcd's are
+// signed by.
 func TestRenewedFilesCount(t *testing.T) {
 	dir := t.TempDir()
 	first, second := newAuthority(t), newAuthority(t)

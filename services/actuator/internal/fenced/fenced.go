@@ -1,6 +1,6 @@
 // Package fenced keeps a leader that leads no longer from doing anything in AWS or Kubernetes: each call that changes
-// something asks the store first. A process that was paused, and whose successor has decided otherwise meanwhile, is stopped
-// by it though it has nothing to write.
+// something asks the store first. A process that was paused, and whose successor has decided otherwise meanwhile, is
+// stopped by it though it has nothing to write.
 //
 // It must never know what a call is for. What is only read is not asked about. Start reading at Leads, then
 // Cloud.
@@ -103,8 +103,8 @@ func (f fencedCluster) Publish(ctx context.Context, p cluster.Publication) error
 	return f.leads.first(ctx, func() error { return f.Cluster.Publish(ctx, p) })
 }
 
-// Nominator fences what binds pods: a node that a successor drains meanwhile would take them. Nominations it lets pass: they are
-// hints, which the successor takes back, and written many times a second.
+// Nominator fences what binds pods: a node that a successor drains meanwhile would take them. Nominations it lets pass:
+// they are hints, which the successor takes back, and written many times a second.
 func Nominator(next cluster.Nominator, l Leads) cluster.Nominator {
 	if next == nil {
 		return nil

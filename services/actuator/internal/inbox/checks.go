@@ -18,11 +18,13 @@ import (
 
 const (
 	checksEvery = time.Minute
-	// deniedPause is how long EC2 is not asked where the right to ask is missing. Credentials that are wrong or old are renewed sooner.
+	// deniedPause is how long EC2 is not asked where the right to ask is missing. Credentials that are wrong or old are
+	// renewed sooner.
 	deniedPause = time.Hour
 )
 
-// impaired is when impairments that are stored were first seen: who led before may have waited for them, and EC2 does not always say.
+// impaired is when impairments that are stored were first seen: who led before may have waited for them, and EC2 does
+// not always say.
 func (b *Inbox) impaired() map[string]time.Time {
 	first := map[string]time.Time{}
 	for id, n := range b.cfg.Registry.Notices {
@@ -95,8 +97,8 @@ func since(list []cloud.Status, first map[string]time.Time, now time.Time) {
 	}
 }
 
-// checked stores what is wrong with Kerf's instances now, and drops what is not any more. Where the checks of many nodes of a pool
-// fail, for however long, the cause is hardly the nodes, and none of them is given up for it.
+// checked stores what is wrong with Kerf's instances now, and drops what is not any more. Where the checks of many
+// nodes of a pool fail, for however long, the cause is hardly the nodes, and none of them is given up for it.
 func (b *Inbox) checked(ctx context.Context, notices []model.Notice, failing []string) error {
 	var batch store.Batch
 	news, listed := map[string]model.Notice{}, map[string]bool{}

@@ -1,5 +1,5 @@
-// Package inbox takes what AWS says about instances: the notices that come by the queue, and what is wrong with instances by
-// EC2's own checks. Each notice is stored before its message is deleted.
+// Package inbox takes what AWS says about instances: the notices that come by the queue, and what is wrong with
+// instances by EC2's own checks. Each notice is stored before its message is deleted.
 //
 // It must never decide what becomes of a notice: lifecycle does. Start reading at Inbox.Receive.
 package inbox
@@ -30,7 +30,8 @@ const (
 	queueErrorMost = 30 * time.Second
 	// fullAnswer is how many messages one answer holds at most: behind such an answer there are likely more.
 	fullAnswer = 10
-	// helpers is how many receive beside the first while there are more: an account's queue has the messages of all its clusters.
+	// helpers is how many receive beside the first while there are more: an account's queue has the messages of all its
+	// clusters.
 	helpers = 7
 )
 
@@ -64,7 +65,8 @@ type Inbox struct {
 	noQueue map[model.PoolName]time.Time
 }
 
-// calledOff is when AWS said last that a notice holds no longer, and when that was heard: what was said before holds no longer.
+// calledOff is when AWS said last that a notice holds no longer, and when that was heard: what was said before holds no
+// longer.
 type calledOff struct{ said, heard time.Time }
 
 // New makes an inbox that does nothing yet.
@@ -113,11 +115,12 @@ func (b *Inbox) receive(ctx context.Context) {
 	}
 }
 
-// tellAgain is when what is still so is said again: an API server keeps an event for an hour, and within that the same is no news.
+// tellAgain is when what is still so is said again: an API server keeps an event for an hour, and within that the same
+// is no news.
 const tellAgain = time.Hour + time.Minute
 
-// tellOfNoQueue says of each pool that the queue is not there, or not for this actuator, as where its name is mistyped. Everything else goes on without it, so that
-// nobody would look; pools that are new hear of it, too.
+// tellOfNoQueue says of each pool that the queue is not there, or not for this actuator, as where its name is mistyped.
+// Everything else goes on without it, so that nobody would look; pools that are new hear of it, too.
 func (b *Inbox) tellOfNoQueue(err error) {
 	told := map[model.PoolName]time.Time{}
 	for _, p := range b.cfg.Pools() {
@@ -203,7 +206,8 @@ func (b *Inbox) receiveOnce(ctx context.Context) (int, error) {
 	return len(messages), b.cfg.Queue.Delete(deleting, over)
 }
 
-// deliver hands messages to the owner, waits until what they say is stored, and returns the receipts of those that are done with.
+// deliver hands messages to the owner, waits until what they say is stored, and returns the receipts of those that are
+// done with.
 func (b *Inbox) deliver(ctx context.Context, telling []said) (done []string, err error) {
 	if len(telling) == 0 {
 		return nil, nil

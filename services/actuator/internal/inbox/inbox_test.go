@@ -97,8 +97,8 @@ func (q *outage) Receive(context.Context) ([]cloud.Message, error) {
 
 func (q *outage) Delete(context.Context, []string) error { return nil }
 
-// TestChecksAreLookedAtAgainOnceCredentialsAreRenewed: a token that had run out for a minute kept EC2 from being asked for an hour, in
-// which no maintenance and no failing check was seen.
+// TestChecksAreLookedAtAgainOnceCredentialsAreRenewed: a token that had run out for a minute kept EC2 from being asked
+// for an hour, in which no maintenance and no failing check was seen.
 func TestChecksAreLookedAtAgainOnceCredentialsAreRenewed(t *testing.T) {
 	for code, tt := range map[string]struct {
 		asked, allow int

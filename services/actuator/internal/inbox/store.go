@@ -18,7 +18,8 @@ const (
 	maxUnclaimed = 500
 	// clocks is how far AWS's clock and this one may be apart.
 	clocks = time.Minute
-	// calledOffFor is for how long it is known that something was called off: AWS Health sends events twice, and SQS any message.
+	// calledOffFor is for how long it is known that something was called off: AWS Health sends events twice, and SQS
+	// any message.
 	calledOffFor = 24 * time.Hour
 )
 
@@ -32,8 +33,8 @@ const (
 	later                  // it stays in the queue, and comes again
 )
 
-// store stores what concerns Kerf's instances, and drops what is withdrawn: what was said last counts, in whatever order it came. It
-// returns the receipts of messages that are done with, and whether anything was written.
+// store stores what concerns Kerf's instances, and drops what is withdrawn: what was said last counts, in whatever
+// order it came. It returns the receipts of messages that are done with, and whether anything was written.
 func (b *Inbox) store(ctx context.Context, telling []said) (done []string, wrote bool, err error) {
 	var batch store.Batch
 	news, over := map[string]model.Notice{}, map[string]bool{}
@@ -151,8 +152,8 @@ func (b *Inbox) claimOf(instance string) model.ClaimID {
 	return b.cfg.Instances.ClaimOf(instance)
 }
 
-// reclaimed marks the offering of an interrupted instance: what EC2 takes back it is short of. Of a reservation it takes all back,
-// and has no more of it until it is asked again.
+// reclaimed marks the offering of an interrupted instance: what EC2 takes back it is short of. Of a reservation it
+// takes all back, and has no more of it until it is asked again.
 func (b *Inbox) reclaimed(n model.Notice) []model.Shortage {
 	c := b.cfg.Registry.Claims[n.Claim]
 	if c == nil || c.InstanceType == "" {

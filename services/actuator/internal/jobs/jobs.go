@@ -1,8 +1,8 @@
 // Package jobs runs what takes time, in workers, for one owner: the goroutine that asks for it also gets the result.
 //
-// Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued for longer than from one
-// pass to the next: an owner that still wants the work asks again, so nothing is done that was given up meanwhile. What has failed is
-// tried again in turn, and leaves slots for what is new. Start reading at Pool.Do.
+// Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued for longer
+// than from one pass to the next: an owner that still wants the work asks again, so nothing is done that was given up
+// meanwhile. What has failed is tried again in turn, and leaves slots for what is new. Start reading at Pool.Do.
 package jobs
 
 import (
@@ -52,8 +52,9 @@ const (
 type Job struct {
 	Key  string
 	Kind Kind
-	// Queue lets the work begin between this pass and the next, once a slot is free. It is for what comes by the thousand and harms
-	// nobody where it is no longer wanted just then: by passes alone no more than all slots would be filled in each.
+	// Queue lets the work begin between this pass and the next, once a slot is free. It is for what comes by the
+	// thousand and harms nobody where it is no longer wanted just then: by passes alone no more than all slots would be
+	// filled in each.
 	Queue bool
 	// For is what the work is for, where its time in line is of interest: see Pool.Waited. "" where not.
 	For string
@@ -69,7 +70,8 @@ type Job struct {
 // Pool is the work of one owner. All of its methods but Wait are called by the owner's goroutine alone.
 type Pool struct {
 	agenda *agenda.Agenda
-	// tasks are what is known of each piece of work that goes on, or went on lately, by its key; of are the keys by their last part.
+	// tasks are what is known of each piece of work that goes on, or went on lately, by its key; of are the keys by
+	// their last part.
 	tasks map[string]*task
 	of    map[string][]string
 	slots map[Kind]*slots
@@ -231,8 +233,8 @@ func (p *Pool) Fails(key string) int {
 	return 0
 }
 
-// Telling says whether the last of so many failures in a row is worth a line in the log: the first is, the second, the fourth, the
-// eighth and so on. What a webhook refuses of a thousand objects is tried again for days.
+// Telling says whether the last of so many failures in a row is worth a line in the log: the first is, the second, the
+// fourth, the eighth and so on. What a webhook refuses of a thousand objects is tried again for days.
 func Telling(fails int) bool { return fails&(fails-1) == 0 }
 
 // Inherit lets work under a new key, if it is new, wait as long as a repetition of the old one would.
@@ -251,7 +253,8 @@ func (p *Pool) add(key string, t *task) {
 // lastPart is a key from its last slash on.
 func lastPart(key string) string { return key[max(0, strings.LastIndexByte(key, '/')):] }
 
-// Forget drops what is remembered of the work whose key has that as its last part, with the slash before it, and of the work for it.
+// Forget drops what is remembered of the work whose key has that as its last part, with the slash before it, and of the
+// work for it.
 func (p *Pool) Forget(last string) {
 	delete(p.lines, last)
 	for _, key := range p.of[last] {

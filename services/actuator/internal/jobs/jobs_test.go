@@ -188,7 +188,8 @@ func TestTheLogHasEverFewerOfTheFailuresInARow(t *testing.T) {
 	})
 }
 
-// BenchmarkForget is what it costs that so many claims end at once, of whose nodes 25 pods each were evicted a moment before.
+// BenchmarkForget is what it costs that so many claims end at once, of whose nodes 25 pods each were evicted a moment
+// before.
 func BenchmarkForget(b *testing.B) {
 	for _, claims := range []int{500, 2000} {
 		b.Run(fmt.Sprint(claims), func(b *testing.B) {

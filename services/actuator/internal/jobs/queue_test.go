@@ -41,7 +41,8 @@ func results(p *Pool) {
 	}
 }
 
-// TestAPassFillsMoreThanItsSlots: in a cluster with thousands of pods to evict a pass takes its time, and the next one more than that.
+// TestAPassFillsMoreThanItsSlots: in a cluster with thousands of pods to evict a pass takes its time, and the next one
+// more than that.
 func TestAPassFillsMoreThanItsSlots(t *testing.T) {
 	for queue, want := range map[bool]int{true: 100, false: 4} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,14 +17,16 @@ const (
 
 // slots bound how much work of a kind goes on at once. All but give belongs to the owner of the pool.
 type slots struct {
-	// all holds a token for each piece of work that goes on, and again one for each of those that have failed before. These have
-	// half of the slots at most, so that what is new finds one, however much is refused.
+	// all holds a token for each piece of work that goes on, and again one for each of those that have failed before.
+	// These have half of the slots at most, so that what is new finds one, however much is refused.
 	all, again chan struct{}
-	// turn is since when the work is due that waits longest to be tried again, as the last pass asked for it; zero where none waits.
-	// Each pass asks in the same order: without turns, what it asks for first would be tried for ever, and the rest never.
+	// turn is since when the work is due that waits longest to be tried again, as the last pass asked for it; zero
+	// where none waits. Each pass asks in the same order: without turns, what it asks for first would be tried for
+	// ever, and the rest never.
 	turn time.Time
-	// pass is the one that has asked last. What it has found no slot for is in fresh, what has failed before in failed, in turn once it
-	// is sorted; where these are full, or the work is not to be queued, first is since when the first is due of what has failed.
+	// pass is the one that has asked last. What it has found no slot for is in fresh, what has failed before in failed,
+	// in turn once it is sorted; where these are full, or the work is not to be queued, first is since when the first
+	// is due of what has failed.
 	pass          int
 	fresh, failed []waiting
 	sorted        bool
@@ -36,7 +38,8 @@ type waiting struct {
 	ctx  context.Context //nolint:containedctx // the work's own
 	job  Job
 	task *task
-	// again says that its slot, once it has one, is one of those for what has failed: the work may fail, and its time come, while it waits.
+	// again says that its slot, once it has one, is one of those for what has failed: the work may fail, and its time
+	// come, while it waits.
 	again bool
 }
 
@@ -99,8 +102,8 @@ func (s *slots) queue(w waiting) {
 	}
 }
 
-// next is work that the last pass has found no slot for, with the slot that there is by now; false where there is none of either.
-// What has failed comes first, because it never has more than half of the slots.
+// next is work that the last pass has found no slot for, with the slot that there is by now; false where there is none
+// of either. What has failed comes first, because it never has more than half of the slots.
 func (s *slots) next(a *agenda.Agenda) (waiting, bool) {
 	if s.pass != a.Pass() {
 		return waiting{}, false // the present one has not asked for it

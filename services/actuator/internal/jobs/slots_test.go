@@ -89,7 +89,8 @@ func TestWhatWasRefusedIsTriedAgainInTurn(t *testing.T) {
 			tries := make([]int, 100)
 			list := refused(tries, x.takes, x.queue)
 			passes(t.Context(), p, &a, time.Now().Add(300*x.takes), func() []Job { return list })
-			// Two at once are tried again, for 600 tries in all. The first ones have some more, from when not all had been tried.
+			// Two at once are tried again, for 600 tries in all. The first ones have some more, from when not all had
+			// been tried.
 			for i, n := range tries {
 				if n < 5 || n > 12 {
 					t.Errorf("where each takes %s (queued: %v), that which is asked for as number %d was tried %d times", x.takes, x.queue, i, n)

@@ -30,9 +30,9 @@ func (x *Nominator) Bindable(id model.PodID) (model.Amounts, bool) {
 	return requests, outOfBounds == ""
 }
 
-// simple says that nothing but the labels, taints and capacity of a node decide whether a pod may run there, and the pods
-// around. Of volumes the cache keeps those with claims. Pods of a group are none: they get nodes together or not at all, which the
-// scheduler decides.
+// simple says that nothing but the labels, taints and capacity of a node decide whether a pod may run there, and the
+// pods around. Of volumes the cache keeps those with claims. Pods of a group are none: they get nodes together or not
+// at all, which the scheduler decides.
 func simple(p *corev1.Pod) bool {
 	s := &p.Spec
 	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.SchedulingGroup != nil || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName || len(reader.HostPorts(s)) > 0 {
@@ -61,8 +61,8 @@ func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) (left, 
 	return left, wait, errors.Join(errs...)
 }
 
-// assume says which pods are to be bound now: from then on they count as running there. Left are those that the node refuses,
-// or that are not as they were seen any more, wait those that the pods around keep from it for now.
+// assume says which pods are to be bound now: from then on they count as running there. Left are those that the node
+// refuses, or that are not as they were seen any more, wait those that the pods around keep from it for now.
 func (x *Nominator) assume(list []cluster.Nomination) (ready, left, wait []cluster.Nomination) {
 	wait = list
 	x.around.With(func(place func(*corev1.Pod, string) around.Verdict) {

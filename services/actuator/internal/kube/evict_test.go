@@ -84,8 +84,8 @@ func TestEvictionAnswersAreClassified(t *testing.T) {
 	}
 }
 
-// A server that asks to wait before an eviction is tried again must not have its word inside the client, where a slot is held meanwhile:
-// of those there are few, and deletions by force need them too.
+// A server that asks to wait before an eviction is tried again must not have its word inside the client, where a slot
+// is held meanwhile: of those there are few, and deletions by force need them too.
 func TestAnEvictionThatIsToWaitHoldsNoSlot(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

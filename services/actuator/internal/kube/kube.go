@@ -49,17 +49,19 @@ type Config struct {
 	Now func() time.Time
 }
 
-// refusedRate is how many requests there are in a second at most for evictions, and for changes of nodes, that were refused before.
+// refusedRate is how many requests there are in a second at most for evictions, and for changes of nodes, that were
+// refused before.
 const refusedRate = 50
 
 // Kube is the cluster port on client-go. Safe for concurrent use.
 type Kube struct {
 	client apiserver.Client
-	// urgent is a client without a rate of its own, because a client's requests share one: for what a node's pods wait for, as it opens or
-	// is about to be gone. Of these requests there are never more at once than there are slots for the work.
+	// urgent is a client without a rate of its own, because a client's requests share one: for what a node's pods wait
+	// for, as it opens or is about to be gone. Of these requests there are never more at once than there are slots for
+	// the work.
 	urgent apiserver.Client
-	// refused is a client with a rate of its own, for what the API server has refused: what budgets hold is asked for again and again for hours,
-	// and neither that nor events and questions are to wait for one another.
+	// refused is a client with a rate of its own, for what the API server has refused: what budgets hold is asked for
+	// again and again for hours, and neither that nor events and questions are to wait for one another.
 	refused   apiserver.Client
 	dynamic   dynamic.Interface
 	nominator *Nominator
@@ -226,8 +228,8 @@ func keepAs(l *cache.GenericLister, r schema.GroupVersionResource) func(cache.In
 	return func(i cache.Indexer) { *l = cache.NewGenericLister(i, r.GroupResource()) }
 }
 
-// watch registers the handlers of one informer: they note what is to be looked at again, signal where there is something, and
-// note that the watch is well.
+// watch registers the handlers of one informer: they note what is to be looked at again, signal where there is
+// something, and note that the watch is well.
 func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
 	h := &health{name: i.name, log: k.log, revision: i.informer.LastSyncResourceVersion}

@@ -174,8 +174,8 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	return nil
 }
 
-// PodsOn implements cluster.Cluster. Without a resource version the answer is the newest there is; API servers since 1.31 have it in
-// their cache.
+// PodsOn implements cluster.Cluster. Without a resource version the answer is the newest there is; API servers since
+// 1.31 have it in their cache.
 func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, error) {
 	list, err := k.client.Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + string(node)})
 	if err != nil {

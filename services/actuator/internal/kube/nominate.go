@@ -41,8 +41,9 @@ const byNominee = "byNominee"
 // Nominator brings pods to the nodes that they are expected on. It reads what Kube's caches hold.
 type Nominator struct {
 	client apiserver.Rights
-	// writer is a client without a rate: a node waits for its pods before it opens, so what others write must not hold them up,
-	// and the other way round. writing holds a token for each request, of which there are never more than maxNominating.
+	// writer is a client without a rate: a node waits for its pods before it opens, so what others write must not hold
+	// them up, and the other way round. writing holds a token for each request, of which there are never more than
+	// maxNominating.
 	writer  apiserver.Client
 	writing chan struct{}
 	pods    cache.Indexer

@@ -20,7 +20,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Observe returns what the caches hold. Of the last one it keeps what has not changed; it is shared: callers must not modify it.
+// Observe returns what the caches hold. Of the last one it keeps what has not changed; it is shared: callers must not
+// modify it.
 func (k *Kube) Observe() (cluster.State, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// maxPublishing is how many claims are brought to their state at once, and how many are forgotten: what follows in a publication, and
-// the next one, waits for them.
+// maxPublishing is how many claims are brought to their state at once, and how many are forgotten: what follows in a
+// publication, and the next one, waits for them.
 const maxPublishing = 8
 
 // Publish brings the objects that users look at to the given state. What is right already is not written.
@@ -110,8 +110,8 @@ func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
 	return k.edit(ctx, awsv1.EC2NodeClassGVR(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
 }
 
-// publishState writes the status of an object that only plans look at, so that no cache has it. Without the right to do so it is
-// left alone: these objects are optional, and what is planned does not depend on it.
+// publishState writes the status of an object that only plans look at, so that no cache has it. Without the right to do
+// so it is left alone: these objects are optional, and what is planned does not depend on it.
 func (k *Kube) publishState(ctx context.Context, s model.ObjectState) error {
 	ref, known := objects.Stated(s)
 	if !known {

@@ -32,8 +32,8 @@ func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestWhatANodesPodsWaitForHasNoRate: 1,000 interrupted nodes with 25 pods each have two minutes, and a client's rate is one for all
-// that it is asked for. A request that the rate would keep beyond its context fails at once.
+// TestWhatANodesPodsWaitForHasNoRate: 1,000 interrupted nodes with 25 pods each have two minutes, and a client's rate
+// is one for all that it is asked for. A request that the rate would keep beyond its context fails at once.
 func TestWhatANodesPodsWaitForHasNoRate(t *testing.T) {
 	api := &answering{}
 	k, err := New(Config{REST: &rest.Config{Transport: api, QPS: 0.001, Burst: 1}})

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxCosting is how many deletion costs are written at once, costingRate how many in a second at most: nothing is to wait behind them,
-	// and workloads may be scaled down as soon as they run.
+	// maxCosting is how many deletion costs are written at once, costingRate how many in a second at most: nothing is
+	// to wait behind them, and workloads may be scaled down as soon as they run.
 	maxCosting  = 16
 	costingRate = 200
 )
@@ -76,8 +76,8 @@ func (r *Replicas) Cost(ctx context.Context, list []cluster.Replica) error {
 	return errors.Join(beside(ctx, slots, list, func(x cluster.Replica) error { return r.cost(ctx, x) })...)
 }
 
-// beside calls f with each entry of a list, beside each other as far as there are slots, and returns what it said of each. Entries that
-// have had no slot when ctx ends fail by that.
+// beside calls f with each entry of a list, beside each other as far as there are slots, and returns what it said of
+// each. Entries that have had no slot when ctx ends fail by that.
 func beside[T any](ctx context.Context, slots chan struct{}, list []T, f func(T) error) []error {
 	errs := make([]error, len(list))
 	var workers sync.WaitGroup

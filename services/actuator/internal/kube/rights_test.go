@@ -39,8 +39,8 @@ func used() map[string][]string {
 	}
 }
 
-// TestTheActuatorsRightsAreThoseThatItUses holds the rights of an installation against the table. That they suffice is for the
-// tests on a control plane, where the actuator has them and no others.
+// TestTheActuatorsRightsAreThoseThatItUses holds the rights of an installation against the table. That they suffice is
+// for the tests on a control plane, where the actuator has them and no others.
 func TestTheActuatorsRightsAreThoseThatItUses(t *testing.T) {
 	file, err := os.ReadFile("../../../../deploy/rbac/rbac.yaml")
 	if err != nil {

@@ -26,8 +26,8 @@ type trimmer struct {
 // maxOwners is how many owners are remembered; then it begins anew.
 const maxOwners = 8192
 
-// common is what tells whom the rules of other pods mean, whom pods that run keep away, and where they may run themselves. Most
-// pods of an owner have the same.
+// common is what tells whom the rules of other pods mean, whom pods that run keep away, and where they may run
+// themselves. Most pods of an owner have the same.
 type common struct {
 	labels map[string]string
 	rules  corev1.PodSpec

@@ -1,4 +1,5 @@
-// Package launching has EC2 make the instances of claims: equal claims by one call, whose answer is then handed out among them.
+// Package launching has EC2 make the instances of claims: equal claims by one call, whose answer is then handed out
+// among them.
 //
 // It must never decide which claims are launched (lifecycle), nor which of them go together and whose an instance is
 // (launches). Start reading at Launching.Launch.
@@ -130,7 +131,8 @@ func (l *Launching) Launch(ctx context.Context, c model.Claim) {
 	})
 }
 
-// request is what EC2 is asked for. It takes one capacity type at a time, and one reservation; the best offering's goes first.
+// request is what EC2 is asked for. It takes one capacity type at a time, and one reservation; the best offering's goes
+// first.
 func (l *Launching) request(c model.Claim, class *market.Class) cloud.Request {
 	r := cloud.Request{
 		Claim: c.ID, Count: c.LaunchSize, Token: launches.Token(l.cfg.Cluster, &c), NodePool: c.NodePool, Class: class.Resolved(), Spec: class.Spec,
@@ -156,8 +158,8 @@ func (l *Launching) request(c model.Claim, class *market.Class) cloud.Request {
 	return r
 }
 
-// worth says which offerings are launched: of spot, from which EC2 chooses by how much there is too, what costs no more than the
-// claim does on demand. A claim that must stay flexible keeps all.
+// worth says which offerings are launched: of spot, from which EC2 chooses by how much there is too, what costs no more
+// than the claim does on demand. A claim that must stay flexible keeps all.
 func worth(c model.Claim) func(model.RankedOffering) bool {
 	var onDemand int64
 	for _, o := range c.Offerings {
@@ -212,8 +214,8 @@ func (l *Launching) ofMarket(c model.Claim, short []model.Shortage) []model.Shor
 	return short
 }
 
-// Unfilled remembers that EC2 had no capacity after all for an instance that it had begun. What it was begun as counts: a claim that the
-// store has lost has no offerings any more.
+// Unfilled remembers that EC2 had no capacity after all for an instance that it had begun. What it was begun as counts:
+// a claim that the store has lost has no offerings any more.
 func (l *Launching) Unfilled(ctx context.Context, c model.Claim) {
 	c.Offerings = []model.RankedOffering{{
 		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID,
@@ -254,8 +256,8 @@ func (l *Launching) failed(c model.Claim, err error) {
 	l.cfg.Happened(c.ID, e)
 }
 
-// learn remembers what EC2 has none of, for the placement group where there is one, at once: plans are checked against it. What it
-// has made instances of is short no longer. Where it can't be stored the term is over.
+// learn remembers what EC2 has none of, for the placement group where there is one, at once: plans are checked against
+// it. What it has made instances of is short no longer. Where it can't be stored the term is over.
 func (l *Launching) learn(ctx context.Context, group string, made []cloud.Instance, short []model.Shortage) {
 	var b store.Batch
 	still := shortage.Memory{}

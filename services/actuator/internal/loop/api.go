@@ -240,8 +240,8 @@ func (l *Loop) Subscribe(ctx context.Context, watcher string, drive bool) (*Subs
 	return s, err
 }
 
-// Shown is the newest inventory, nil where there is none yet, and how many watchers follow it; false where this candidate does
-// not lead. It never waits.
+// Shown is the newest inventory, nil where there is none yet, and how many watchers follow it; false where this
+// candidate does not lead. It never waits.
 func (l *Loop) Shown() (inv *inventory.Inventory, watchers int, leads bool) {
 	l.mu.Lock()
 	leads = l.leading != nil

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// lookAtAll is the longest time between two looks at all claims. It only bounds what a change that was missed would cost.
+	// lookAtAll is the longest time between two looks at all claims. It only bounds what a change that was missed would
+	// cost.
 	lookAtAll = 30 * time.Second
 	// lookAtAllGap is the least time between them, when something changes over and over that concerns all.
 	lookAtAllGap = time.Second
@@ -74,8 +75,8 @@ func (s *claims) now() world {
 	return world{s.ready, s.cluster.Policy(), s.market.Version(), s.classes.Version()}
 }
 
-// note notes what has changed since the last pass. A claim without an instance in the list waits for the next list, and so does one in a
-// reservation, to show that it is there still.
+// note notes what has changed since the last pass. A claim without an instance in the list waits for the next list, and
+// so does one in a reservation, to show that it is there still.
 func (s *claims) note() {
 	maps.Copy(s.changed, s.registry.Touched())
 	maps.Copy(s.changed, s.instances.Touched())
@@ -112,8 +113,8 @@ func (s *claims) claimOf(n *cluster.Node) model.ClaimID {
 // look has a claim looked at.
 func (s *claims) look(id model.ClaimID) { s.changed[id] = true }
 
-// looked notes what came of looking at a claim. One that asked for something is looked at until it does no more; one that is
-// written again counts as changed by that.
+// looked notes what came of looking at a claim. One that asked for something is looked at until it does no more; one
+// that is written again counts as changed by that.
 func (s *claims) looked(id model.ClaimID, r lifecycle.Result) {
 	delete(s.changed, id)
 	if len(r.Effects) > 0 {

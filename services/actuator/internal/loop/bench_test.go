@@ -26,8 +26,9 @@ type quiet struct {
 
 func (q quiet) Observe() (cluster.State, error) { return *q.state, nil }
 
-// BenchmarkPass is what passes cost in clusters of so many nodes with ten pods each: one that finds nothing new, one in which a
-// node's pods have changed, one that looks at all claims, one while nodes drift, and a plan of one claim that is checked.
+// BenchmarkPass is what passes cost in clusters of so many nodes with ten pods each: one that finds nothing new, one in
+// which a node's pods have changed, one that looks at all claims, one while nodes drift, and a plan of one claim that
+// is checked.
 func BenchmarkPass(b *testing.B) {
 	for name, event := range map[string]func(*testing.B, *term, *cluster.State, int){
 		"nothing": func(*testing.B, *term, *cluster.State, int) {},

@@ -7,8 +7,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 )
 
-// TestWhatALeaderDidBeforeItsEndIsNotForgotten lets a leader end right after it answered: a caller that runs late sees both at once.
-// A watcher that did not hear of its subscription could not close it, and that one would be the driver of all later terms.
+// TestWhatALeaderDidBeforeItsEndIsNotForgotten lets a leader end right after it answered: a caller that runs late sees
+// both at once. A watcher that did not hear of its subscription could not close it, and that one would be the driver of
+// all later terms.
 func TestWhatALeaderDidBeforeItsEndIsNotForgotten(t *testing.T) {
 	const often = 200
 	l := &Loop{}

@@ -46,11 +46,12 @@ type claims struct {
 	queue map[model.ClaimID][]lifecycle.Event
 	// waited is how long a claim's launch has waited for others.
 	waited func(*model.Claim) time.Duration
-	// refused are pods ("namespace/name") whose last eviction was refused, with the words, and held those of them that a budget holds.
+	// refused are pods ("namespace/name") whose last eviction was refused, with the words, and held those of them that
+	// a budget holds.
 	refused map[string]string
 	held    map[string]bool
-	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves. trouble is what else came
-	// of asking it, or why a node that is drained can't be shut. Both are by the claim.
+	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves. trouble is
+	// what else came of asking it, or why a node that is drained can't be shut. Both are by the claim.
 	empty, trouble map[model.ClaimID]string
 
 	attention
@@ -172,7 +173,8 @@ func (s *claims) notReady(name model.NodeClassName) model.Reason {
 	}
 }
 
-// available drops offerings of a class's claim that EC2 had none of lately, and those in zones that the cluster is shifted away from.
+// available drops offerings of a class's claim that EC2 had none of lately, and those in zones that the cluster is
+// shifted away from.
 func (s *claims) available(class model.NodeClassName, offerings []model.RankedOffering) []model.RankedOffering {
 	var group map[shortage.Key]time.Time
 	if c := s.classes.Get(class); c != nil {
@@ -291,8 +293,8 @@ func (s *claims) outlived(c *model.Claim) {
 // endSeen is how long EC2 may take to show instances without a reservation that has ended, which no class selects any more.
 const endSeen = time.Minute
 
-// shown is what EC2 shows of the claim's instance while it is alive; nil when nothing. The class is the claim's; nil when there is
-// none.
+// shown is what EC2 shows of the claim's instance while it is alive; nil when nothing. The class is the claim's; nil
+// when there is none.
 func shown(instances *observed.Instances, c *model.Claim, class *market.Class) *rules.Placement {
 	i := instances.Alive(c)
 	if i == nil {

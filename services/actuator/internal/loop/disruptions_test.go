@@ -331,8 +331,8 @@ func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
 	})
 }
 
-// A node without pods to move is tainted and drained at once: the label of the drain must not be lost to the pause after the
-// taint.
+// A node without pods to move is tainted and drained at once: the label of the drain must not be lost to the pause
+// after the taint.
 func TestLoadBalancersAreToldOfEveryDrain(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.grow("c1")
@@ -449,8 +449,8 @@ func (r *rig) unhappy() {
 	r.launchedOnce()
 }
 
-// TestCrashAnywhereInTheUnhappyStory ends the process at calls all over a story of failures, before one and after the next, and
-// wants the same end each time.
+// TestCrashAnywhereInTheUnhappyStory ends the process at calls all over a story of failures, before one and after the
+// next, and wants the same end each time.
 func TestCrashAnywhereInTheUnhappyStory(t *testing.T) {
 	calls := 0
 	synctest.Test(t, func(t *testing.T) {

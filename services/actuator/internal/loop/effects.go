@@ -168,7 +168,8 @@ func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	})
 }
 
-// passes says that an error is the first of its work: what is over when it is tried again, a moment later, holds no drain up.
+// passes says that an error is the first of its work: what is over when it is tried again, a moment later, holds no
+// drain up.
 func (x *effects) passes(key string, err error) bool { return err != nil && x.jobs.Fails(key) < 2 }
 
 // ignoreNotFound is for what is as it should be once it is gone: the cache will show it.

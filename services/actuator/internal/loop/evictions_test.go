@@ -44,8 +44,8 @@ func TestPodsThatBudgetsHoldDoNotKeepAnInterruptedNodeFromItsEvictions(t *testin
 	})
 }
 
-// refusing is a cluster that refuses each eviction in the same words. It counts those that say, and those that do not say that they were
-// refused before.
+// refusing is a cluster that refuses each eviction in the same words. It counts those that say, and those that do not
+// say that they were refused before.
 type refusing struct {
 	cluster.Cluster
 	err   error
@@ -84,8 +84,8 @@ func TestADrainSaysInTheServersWordsWhatRefusesAnEviction(t *testing.T) {
 	}
 }
 
-// large is a cluster of which a look takes a quarter of a second, as each pass does in which thousands of pods are to go, and an
-// eviction ten milliseconds. It counts the looks between the first eviction and the last.
+// large is a cluster of which a look takes a quarter of a second, as each pass does in which thousands of pods are to
+// go, and an eviction ten milliseconds. It counts the looks between the first eviction and the last.
 type large struct {
 	cluster.Cluster
 	looks, evictions, of *atomic.Int64
@@ -105,7 +105,8 @@ func (x large) Evict(ctx context.Context, e cluster.Eviction) error {
 	return x.Cluster.Evict(ctx, e)
 }
 
-// TestEvictionsDoNotWaitForPasses: of 1,000 interrupted nodes with 25 pods each a pass takes long, and they have two minutes.
+// TestEvictionsDoNotWaitForPasses: of 1,000 interrupted nodes with 25 pods each a pass takes long, and they have two
+// minutes.
 func TestEvictionsDoNotWaitForPasses(t *testing.T) {
 	const pods = 400
 	synctest.Test(t, func(t *testing.T) {

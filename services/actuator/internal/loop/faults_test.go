@@ -206,8 +206,8 @@ func (f *figures) log(t *testing.T) {
 		f.worlds, f.claims, f.made, f.failed, f.crashes, f.leaked, f.doubled)
 }
 
-// TestEachErrorOfEachCall has each call to AWS fail in each way three times in a row, before its effect and after it; with -short
-// calls other than launches are not answered, and no more.
+// TestEachErrorOfEachCall has each call to AWS fail in each way three times in a row, before its effect and after it;
+// with -short calls other than launches are not answered, and no more.
 func TestEachErrorOfEachCall(t *testing.T) {
 	var sum figures
 	for _, name := range calls() {
@@ -226,7 +226,8 @@ func TestEachErrorOfEachCall(t *testing.T) {
 	sum.log(t)
 }
 
-// errorOf runs three claims while a call fails: two that are launched together, one of which is deleted, and one whose instance goes.
+// errorOf runs three claims while a call fails: two that are launched together, one of which is deleted, and one whose
+// instance goes.
 func (f *figures) errorOf(t *testing.T, name string, what fault, after bool) {
 	t.Helper()
 	r := newRig(t)
@@ -259,8 +260,9 @@ func (f *figures) errorOf(t *testing.T, name string, what fault, after bool) {
 	}
 }
 
-// TestWhateverFailsNothingIsLeakedOrDoubled runs claims under faults, crashes and losses until all is well again: then each instance
-// that is alive is the one instance of a claim, and there were never more than claims. KERF_SEEDS=1000 runs as many worlds.
+// TestWhateverFailsNothingIsLeakedOrDoubled runs claims under faults, crashes and losses until all is well again: then
+// each instance that is alive is the one instance of a claim, and there were never more than claims. KERF_SEEDS=1000
+// runs as many worlds.
 func TestWhateverFailsNothingIsLeakedOrDoubled(t *testing.T) {
 	seeds := 40
 	if n, err := strconv.Atoi(os.Getenv("KERF_SEEDS")); err == nil {
@@ -320,7 +322,8 @@ func (f *figures) storm(t *testing.T, seed uint64) {
 	f.settled(r, len(p.NodeClaims))
 }
 
-// settled wants each instance that is alive to be the one of a claim, no claim under way, and no more instances ever than claims.
+// settled wants each instance that is alive to be the one of a claim, no claim under way, and no more instances ever
+// than claims.
 func (f *figures) settled(r *rig, claims int) {
 	r.t.Helper()
 	owned := map[string]model.ClaimID{}

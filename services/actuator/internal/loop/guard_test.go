@@ -52,8 +52,8 @@ func (s *slow) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance, e
 	return s.Cloud.Launch(ctx, r)
 }
 
-// TestClaimsInLineAreNotLate launches more claims than go at once, for longer than a launch may take. EC2 was never slow: none
-// fails. What its user deletes meanwhile is not launched.
+// TestClaimsInLineAreNotLate launches more claims than go at once, for longer than a launch may take. EC2 was never
+// slow: none fails. What its user deletes meanwhile is not launched.
 func TestClaimsInLineAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -223,7 +223,8 @@ func TestANewLeaderOpensWhatWasKept(t *testing.T) {
 	})
 }
 
-// A device plugin that does not tolerate Kerf's taint comes to a node once it is open: until then the node does not offer the device.
+// A device plugin that does not tolerate Kerf's taint comes to a node once it is open: until then the node does not
+// offer the device.
 func TestAReplacementForPodsWithDevicesIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := keeps(t, "a")

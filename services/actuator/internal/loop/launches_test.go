@@ -123,8 +123,8 @@ func TestWhereSpotCanNotBeAskedForOnDemandIsTaken(t *testing.T) {
 	})
 }
 
-// TestAnAccountWithoutSpotBuysOnDemand has EC2 say that the account has no role for spot. All spot is short then, and on demand is
-// as it was.
+// TestAnAccountWithoutSpotBuysOnDemand has EC2 say that the account has no role for spot. All spot is short then, and
+// on demand is as it was.
 func TestAnAccountWithoutSpotBuysOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -183,7 +183,8 @@ func TestASlowAPIServerEndsNoInstance(t *testing.T) {
 	})
 }
 
-// TestAShortageIsOneForAllClasses has a claim of one class find that EC2 has none, and one of another class ask for the same.
+// TestAShortageIsOneForAllClasses has a claim of one class find that EC2 has none, and one of another class ask for the
+// same.
 func TestAShortageIsOneForAllClasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

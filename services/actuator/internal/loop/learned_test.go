@@ -23,8 +23,8 @@ func (r *rig) memoryOf(name model.TypeName) int64 {
 	return 0
 }
 
-// A node that has less memory than its type was thought to have is not bought again for the pod that does not fit it: planners are
-// shown what such nodes have as soon as it has told, the next leader's as well.
+// A node that has less memory than its type was thought to have is not bought again for the pod that does not fit it:
+// planners are shown what such nodes have as soon as it has told, the next leader's as well.
 func TestWhatNodesLackIsShownToPlanners(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.xlarge")}})

@@ -70,8 +70,9 @@ func (l *limited) Instances(ctx context.Context, some ...cloud.Some) (got []clou
 	return got, err
 }
 
-// TestTwoThousandLaunchesAtOnce launches 2,000 claims of 36 kinds within what AWS allows of calls. A fleet for each claim, a list
-// and a tag would be three calls for each; the incumbent makes a fleet for each batch, and a list and a tag for each claim.
+// TestTwoThousandLaunchesAtOnce launches 2,000 claims of 36 kinds within what AWS allows of calls. A fleet for each
+// claim, a list and a tag would be three calls for each; the incumbent makes a fleet for each batch, and a list and a
+// tag for each claim.
 func TestTwoThousandLaunchesAtOnce(t *testing.T) {
 	const claims, kinds, zones = 2000, 36, "abcd"
 	synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,8 @@ type Config struct {
 	Checks   cloud.Checks // nil: EC2's status checks are not asked for
 	Shifts   cloud.Shifts // nil: zonal shifts are not asked for
 	Kube     cluster.Cluster
-	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate doesn't ask first whether it works.
+	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate doesn't ask first whether
+	// it works.
 	Nominator      cluster.Nominator
 	AlwaysNominate bool
 	Replicas       cluster.Replicas                            // nil: they are not told which of them are deleted first
@@ -178,8 +179,8 @@ func ctxError(ctx context.Context, err error) error {
 	return nil
 }
 
-// serve stands by until this candidate is elected, leads, and gives the term up, whatever ended it. Only a campaign that failed is
-// an error.
+// serve stands by until this candidate is elected, leads, and gives the term up, whatever ended it. Only a campaign
+// that failed is an error.
 func (l *Loop) serve(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	t := newTerm(l.cfg, &l.hub)

@@ -32,7 +32,8 @@ func (r *rig) lose(born time.Time) {
 	r.start()
 }
 
-// TestClaimsThatTheStoreHasLostAreTakenUpAgain is about an etcd that is made anew, and one that an old backup was restored to.
+// TestClaimsThatTheStoreHasLostAreTakenUpAgain is about an etcd that is made anew, and one that an old backup was
+// restored to.
 func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
 	for name, age := range map[string]time.Duration{"a new store": 0, "an old backup": 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +94,8 @@ func TestWhatIsLeftOfALostClaimWithoutInstanceIsRemoved(t *testing.T) {
 	})
 }
 
-// TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim: AWS takes a while to say what a leader has to know before it
-// takes the claim up again.
+// TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim: AWS takes a while to say what a leader has to know
+// before it takes the claim up again.
 func TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.grow("c1")

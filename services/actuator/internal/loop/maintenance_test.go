@@ -26,7 +26,8 @@ func maintenance(at time.Time, instance, code, status string, start time.Time) s
 		at.Unix(), at.UTC().Format(time.RFC3339), code, status, start.UTC().Format(time.RFC1123), instance)
 }
 
-// scheduled starts a loop with one node and a pod on it that no budget lets go, and says that AWS will work on its instance.
+// scheduled starts a loop with one node and a pod on it that no budget lets go, and says that AWS will work on its
+// instance.
 func (r *rig) scheduled(code string, in time.Duration) time.Time {
 	r.t.Helper()
 	r.start()
@@ -141,7 +142,8 @@ func TestOfWhatAWSSaysTheLastCounts(t *testing.T) {
 	}
 }
 
-// TestWhatIsCalledOffIsWhatWasSaidBefore has an old message come after a newer one was stored, alone and beside the newer one's copy.
+// TestWhatIsCalledOffIsWhatWasSaidBefore has an old message come after a newer one was stored, alone and beside the
+// newer one's copy.
 func TestWhatIsCalledOffIsWhatWasSaidBefore(t *testing.T) {
 	for name, again := range map[string]bool{"alone": false, "beside a copy of the newer one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +171,8 @@ func TestWhatIsCalledOffIsWhatWasSaidBefore(t *testing.T) {
 	}
 }
 
-// TestMaintenanceForcesNothing drains as budgets allow where an instance goes on after the maintenance, and where it has begun
-// already.
+// TestMaintenanceForcesNothing drains as budgets allow where an instance goes on after the maintenance, and where it
+// has begun already.
 func TestMaintenanceForcesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		code string

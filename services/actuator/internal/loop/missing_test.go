@@ -65,7 +65,8 @@ func TestWhereManyNodesWereTakenNoInstanceIsEnded(t *testing.T) {
 	})
 }
 
-// A kubelet that is started again under another host name registers a second node; the first stays, because its instance is there.
+// A kubelet that is started again under another host name registers a second node; the first stays, because its
+// instance is there.
 func TestADrainGoesOnThoughTheKubeletRegisteredUnderASecondName(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.grow("c1")

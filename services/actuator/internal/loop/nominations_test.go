@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// nominates starts a loop that nominates, with pods that wait for nodes. They have a host port, so that they are the scheduler's
-// to bind.
+// nominates starts a loop that nominates, with pods that wait for nodes. They have a host port, so that they are the
+// scheduler's to bind.
 func nominates(t *testing.T, pods ...string) *rig {
 	t.Helper()
 	return withPods(t, "containers: [{name: main, ports: [{containerPort: 80, hostPort: 80}]}]", pods...)
@@ -69,7 +69,8 @@ func TestPodsAreBoundBeforeTheirNodeOpens(t *testing.T) {
 	})
 }
 
-// An API server that writes 50 nominations a second is asked for no more than it can do in time, however many nodes join at once.
+// An API server that writes 50 nominations a second is asked for no more than it can do in time, however many nodes
+// join at once.
 func TestNodesThatJoinAtOnceTakeTurns(t *testing.T) {
 	const nodes = 60
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,8 @@ func (q noQueue) Receive(context.Context) ([]cloud.Message, error) {
 	return nil, fmt.Errorf(`find queue "mistyped": %w`, &smithy.GenericAPIError{Code: q.code, Message: "no"})
 }
 
-// TestAQueueThatIsNotThereIsSaidOfEachPool: that aws.queue was mistyped was a warning in the log, and an alert ten minutes later for who has
-// alerts; what somebody looks at who installs Kerf said nothing of it.
+// TestAQueueThatIsNotThereIsSaidOfEachPool: that aws.queue was mistyped was a warning in the log, and an alert ten
+// minutes later for who has alerts; what somebody looks at who installs Kerf said nothing of it.
 func TestAQueueThatIsNotThereIsSaidOfEachPool(t *testing.T) {
 	for _, code := range []string{"QueueDoesNotExist", "AccessDenied"} {
 		t.Run(code, func(t *testing.T) { isSaidOfEachPool(t, code) })

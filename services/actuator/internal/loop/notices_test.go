@@ -108,8 +108,8 @@ func TestMessagesThatAreNoneOfKerfsAreTakenOff(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotStoredComesAgain ends the leader before it has stored a notice, and before it has deleted a message: the next one
-// gets it again.
+// TestWhatIsNotStoredComesAgain ends the leader before it has stored a notice, and before it has deleted a message: the
+// next one gets it again.
 func TestWhatIsNotStoredComesAgain(t *testing.T) {
 	for name, after := range map[string]bool{"before it is stored": false, "after it is stored": true} {
 		t.Run(name, func(t *testing.T) {
@@ -268,8 +268,8 @@ func (q *slowQueue) count(n int) {
 	q.most = max(q.most, q.now)
 }
 
-// TestTenThousandMessages puts the messages of a large account on the queue while a launch goes on, and behind them one about an
-// instance of this cluster.
+// TestTenThousandMessages puts the messages of a large account on the queue while a launch goes on, and behind them one
+// about an instance of this cluster.
 func TestTenThousandMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -358,7 +358,8 @@ func TestAnInterruptedNodeThatCannotBeTaintedIsDrainedAllTheSame(t *testing.T) {
 	})
 }
 
-// TestPodsWaitForTheirNextNodeWhereThereIsTime has AWS announce what ends no instance soon, and a plan buy a node for what runs there.
+// TestPodsWaitForTheirNextNodeWhereThereIsTime has AWS announce what ends no instance soon, and a plan buy a node for
+// what runs there.
 func TestPodsWaitForTheirNextNodeWhereThereIsTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		body  func(instance string) string
@@ -392,7 +393,8 @@ func TestPodsWaitForTheirNextNodeWhereThereIsTime(t *testing.T) {
 	}
 }
 
-// TestAnInstanceThatHasStoppedIsGivenUp stops an instance on which there is a pod that nothing may evict: it does not run any more.
+// TestAnInstanceThatHasStoppedIsGivenUp stops an instance on which there is a pod that nothing may evict: it does not
+// run any more.
 func TestAnInstanceThatHasStoppedIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -125,8 +125,8 @@ func (a asking) asked() map[string]int {
 	return out
 }
 
-// TestWhatIsAskedOfTheWorldAtRestDoesNotGrowWithTheCluster: neither while nothing happens, nor where another leader has begun, which
-// changes nothing that is right already.
+// TestWhatIsAskedOfTheWorldAtRestDoesNotGrowWithTheCluster: neither while nothing happens, nor where another leader has
+// begun, which changes nothing that is right already.
 func TestWhatIsAskedOfTheWorldAtRestDoesNotGrowWithTheCluster(t *testing.T) {
 	var rest, begun []map[string]int
 	for _, claims := range []int{10, 60} {

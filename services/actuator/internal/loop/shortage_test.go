@@ -67,9 +67,10 @@ func (b *buyer) plan() {
 	}
 }
 
-// TestNinetyMinutesOfShortage has pods come while spot is short of everything, and m5.xlarge on demand too, of which few come back
-// now and then; a tenth of the pods can use nothing else. Where each shortage is forgotten after three minutes, and what is left is
-// asked for by all at once, more than half of the claims of such an hour and a half come to nothing.
+// TestNinetyMinutesOfShortage has pods come while spot is short of everything, and m5.xlarge on demand too, of which
+// few come back now and then; a tenth of the pods can use nothing else. Where each shortage is forgotten after three
+// minutes, and what is left is asked for by all at once, more than half of the claims of such an hour and a half come
+// to nothing.
 func TestNinetyMinutesOfShortage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 1))

@@ -78,7 +78,8 @@ func (t *term) publish(ctx context.Context) {
 }
 
 // releaseNodes takes Kerf's finalizer off nodes that their user deletes and that no claim looks after any more. Before
-// everything was asked for, claims that the store has lost are not taken up again yet: what they drain would be gone at once.
+// everything was asked for, claims that the store has lost are not taken up again yet: what they drain would be gone at
+// once.
 func (t *term) releaseNodes(ctx context.Context) {
 	if !t.ready {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it, whichever leader it ends under.
+// TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it, whichever leader it
+// ends under.
 func TestOneTraceFromPlanToEnd(t *testing.T) {
 	for name, next := range map[string]func(r *rig){
 		"one leader":               func(*rig) {},

@@ -9,8 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// stages is a cluster of three nodes with a pod each, of which c1 and c2 are to go in stages, and budgets let one node go at a time. Pods
-// are not let go yet.
+// stages is a cluster of three nodes with a pod each, of which c1 and c2 are to go in stages, and budgets let one node
+// go at a time. Pods are not let go yet.
 func stages(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)

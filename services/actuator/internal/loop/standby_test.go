@@ -108,8 +108,8 @@ func TestACandidateThatSeesNothingCanBeStopped(t *testing.T) {
 	})
 }
 
-// A candidate that has stood by knows what AWS sells and runs: it takes plans as soon as it leads, and what the leader before had
-// under way goes on once AWS was asked again.
+// A candidate that has stood by knows what AWS sells and runs: it takes plans as soon as it leads, and what the leader
+// before had under way goes on once AWS was asked again.
 func TestAStandbyTakesPlansAsSoonAsItLeads(t *testing.T) {
 	for name, stopped := range map[string]bool{"the lease ends": false, "the leader is stopped": true} {
 		t.Run(name, func(t *testing.T) { testTakeover(t, stopped) })
@@ -148,7 +148,8 @@ func testTakeover(t *testing.T, stopped bool) {
 	})
 }
 
-// A new leader that has not stood by begins with what the last one kept of what AWS sells: it waits for the instances alone.
+// A new leader that has not stood by begins with what the last one kept of what AWS sells: it waits for the instances
+// alone.
 func TestAFreshLeaderTakesPlansByWhatWasKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

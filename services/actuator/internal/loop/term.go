@@ -39,8 +39,8 @@ const (
 	idleWake = 30 * time.Second
 )
 
-// term is one candidacy and the leadership that comes of it: it stands by, and then makes passes until it ends. All of it, and all
-// that its parts hold, belongs to the goroutine that runs run; workers hand their results back to that.
+// term is one candidacy and the leadership that comes of it: it stands by, and then makes passes until it ends. All of
+// it, and all that its parts hold, belongs to the goroutine that runs run; workers hand their results back to that.
 type term struct {
 	cfg Config
 	hub *hub
@@ -118,7 +118,8 @@ func newTerm(c Config, h *hub) *term {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// standBy campaigns once it sees the cluster, and keeps up meanwhile with what a leader has to know of AWS before it takes plans.
+// standBy campaigns once it sees the cluster, and keeps up meanwhile with what a leader has to know of AWS before it
+// takes plans.
 func (t *term) standBy(ctx context.Context) (store.Term, error) {
 	var won store.Term
 	var failed error

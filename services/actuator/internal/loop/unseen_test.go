@@ -47,8 +47,8 @@ func (p process) PodsOn(ctx context.Context, n model.NodeName) ([]cluster.Pod, e
 	return p.rig.kube.PodsOn(ctx, n)
 }
 
-// TestPodsThatCachesDoNotShowYetAreDrained lets a pod come to a node just before it is shut. Each kind has a watch of its own, and when
-// an API server is exchanged one may be well a minute before another.
+// TestPodsThatCachesDoNotShowYetAreDrained lets a pod come to a node just before it is shut. Each kind has a watch of
+// its own, and when an API server is exchanged one may be well a minute before another.
 func TestPodsThatCachesDoNotShowYetAreDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

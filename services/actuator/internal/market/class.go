@@ -21,13 +21,13 @@ type Class struct {
 	// Leaving says that its user deletes it. Released says that nothing of it is left in AWS, so that its object may go.
 	Leaving, Released bool
 
-	// resolved is what Spec, or where lags is set the form before it, selected at resolvedAt (zero: not yet). failure is why
-	// AWS could not be asked the last time; zero when it could.
+	// resolved is what Spec, or where lags is set the form before it, selected at resolvedAt (zero: not yet). failure
+	// is why AWS could not be asked the last time; zero when it could.
 	resolved   cloud.Class
 	resolvedAt time.Time
 	lags       bool
-	// recalled says that resolved is what was kept by who led before, or seen before leading: good to launch with until AWS has
-	// answered, and no proof that a node has drifted, since AWS may have published an image meanwhile.
+	// recalled says that resolved is what was kept by who led before, or seen before leading: good to launch with until
+	// AWS has answered, and no proof that a node has drifted, since AWS may have published an image meanwhile.
 	recalled bool
 	failure  model.Reason
 	zones    map[string]string // ids by zone, of resolved
@@ -152,8 +152,8 @@ func (c *Class) reservations() []string {
 	return out
 }
 
-// ReservedSince is since when the class has selected the reservations that it selects now, as far as is known; zero while these may
-// be old news.
+// ReservedSince is since when the class has selected the reservations that it selects now, as far as is known; zero
+// while these may be old news.
 func (c *Class) ReservedSince() time.Time {
 	if !c.current() {
 		return time.Time{}

@@ -47,8 +47,8 @@ func NewClasses(m *Market) *Classes {
 	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, memory: learned{}, unswept: true}
 }
 
-// Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile, but for what
-// nodes drift from: who led before may have resolved the class since.
+// Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile,
+// but for what nodes drift from: who led before may have resolved the class since.
 func (s *Classes) Lead() {
 	s.leads = true
 	for _, c := range s.byName {
@@ -84,8 +84,8 @@ func (s *Classes) Asked() bool {
 	return true
 }
 
-// Refresh follows the objects and the pools, and resolves and releases the classes that are due. Needed says whether claims of a class
-// are left.
+// Refresh follows the objects and the pools, and resolves and releases the classes that are due. Needed says whether
+// claims of a class are left.
 func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, pools []cluster.Pool, needed func(class model.NodeClassName) bool) {
 	there := map[model.NodeClassName]bool{}
 	for _, x := range objects {
@@ -155,8 +155,8 @@ func (s *Classes) hold(c *Class, h launchhold.Hold) {
 	s.cfg.Agenda.Wake(h.Until)
 }
 
-// tell says once that nothing can be launched with a class, and once that something can again, be pods waiting for it or not. Launches
-// that are refused have lines of their own.
+// tell says once that nothing can be launched with a class, and once that something can again, be pods waiting for it
+// or not. Launches that are refused have lines of their own.
 func (s *Classes) tell(ctx context.Context, c *Class) {
 	why, underway := c.NotReady(), c.unresolved() && c.invalid.OK() && c.failure.OK()
 	if !s.leads || underway || why.Message == c.told || !why.OK() && why == c.held.Why {

@@ -31,8 +31,8 @@ func (refusing) SpotPrices(context.Context) (map[cloud.TypeZone]int64, error) {
 	return nil, errors.New("no route to host")
 }
 
-// TestWhatFailsForADayIsNoDayOfLines: a class that could not be released, and launch templates that could not be swept, had a line each
-// minute, as long as it lasted. All that fails says so in one way.
+// TestWhatFailsForADayIsNoDayOfLines: a class that could not be released, and launch templates that could not be swept,
+// had a line each minute, as long as it lasted. All that fails says so in one way.
 func TestWhatFailsForADayIsNoDayOfLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

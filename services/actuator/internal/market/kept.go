@@ -19,8 +19,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot"
 )
 
-// Memory keeps what was learned over restarts, so that who leads next need not ask for it before it plans. Nothing depends on
-// it: what is not there is asked for.
+// Memory keeps what was learned over restarts, so that who leads next need not ask for it before it plans. Nothing
+// depends on it: what is not there is asked for.
 type Memory interface {
 	// Remember keeps a fact in the place of what it was.
 	Remember(ctx context.Context, fact string, data []byte) error
@@ -40,8 +40,8 @@ const classAge = time.Hour
 // kept is what is known of the market, as it is kept.
 type kept struct {
 	Version int
-	// Reading is by what types and classes were read of AWS's answers. What another release has read lacks what this one knows of
-	// them, and nodes would be bought, or drift, for that; so it is asked for.
+	// Reading is by what types and classes were read of AWS's answers. What another release has read lacks what this
+	// one knows of them, and nodes would be bought, or drift, for that; so it is asked for.
 	Reading  string
 	Region   string
 	Types    []catalog.Type
@@ -63,7 +63,8 @@ type keptClass struct {
 	At         time.Time
 }
 
-// reading is by what this program reads: its release, and the fields of what it keeps, as builds between releases have one version.
+// reading is by what this program reads: its release, and the fields of what it keeps, as builds between releases have
+// one version.
 var reading = sync.OnceValue(func() string { //nolint:gochecknoglobals // it never changes, and lists some hundred fields by reflection
 	v := boot.ReadVersion()
 	fields := fnv.New64a()
@@ -140,8 +141,8 @@ func (m *Market) recall(ctx context.Context) bool {
 	return false
 }
 
-// take takes over what was kept. It is as old as it says, and asked for again when it is due; types and classes that another release
-// has read are asked for at once.
+// take takes over what was kept. It is as old as it says, and asked for again when it is due; types and classes that
+// another release has read are asked for at once.
 func (m *Market) take(k kept) {
 	m.memoryBefore, m.repriced = k.Memory, true
 	if k.Reading == reading() {

@@ -12,8 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// TestWhatAnotherReleaseHasReadIsAskedFor wants that types and classes are asked for at once where who led before was of another
-// release, which may not have read what this one goes by: they would count as known for half a day.
+// TestWhatAnotherReleaseHasReadIsAskedFor wants that types and classes are asked for at once where who led before was
+// of another release, which may not have read what this one goes by: they would count as known for half a day.
 func TestWhatAnotherReleaseHasReadIsAskedFor(t *testing.T) {
 	now := time.Now()
 	at := cloud.TypeZone{InstanceType: "m5.large", Zone: "a"}

@@ -11,8 +11,8 @@ import (
 
 const mib = 1 << 20
 
-// reshapeEvery is how long classes may wait for shapes that are larger than was thought. Smaller ones come at once: what does not
-// fit a node would only be bought again.
+// reshapeEvery is how long classes may wait for shapes that are larger than was thought. Smaller ones come at once:
+// what does not fit a node would only be bought again.
 const reshapeEvery = time.Minute
 
 // learned is how much memory nodes have turned out to have, in bytes, by image and type: the least that any had.
@@ -79,8 +79,8 @@ func (s *Classes) bootedBy(c *Class, name model.TypeName) (string, bool) {
 	return i.ID, ok
 }
 
-// memoryOf is what was learned of the types under a class's images that differs from what follows from its settings, by type; nil
-// for nothing.
+// memoryOf is what was learned of the types under a class's images that differs from what follows from its settings, by
+// type; nil for nothing.
 func (s *Classes) memoryOf(c *Class, settings instancetype.Settings) map[string]int64 {
 	var out map[string]int64
 	for _, i := range c.resolved.Images {

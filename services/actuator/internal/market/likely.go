@@ -81,7 +81,8 @@ func (s *Classes) likely(c *Class) []model.TypeName {
 // ofType is how labels begin that say something of the instance type, so that a type without one lacks it.
 const ofType = labels.KarpenterAWS + "/instance-"
 
-// allows says that nodes of a type with the labels may be of a pool. What a type does not decide, as the zone, is left open.
+// allows says that nodes of a type with the labels may be of a pool. What a type does not decide, as the zone, is left
+// open.
 func allows(pool require.Set, own model.Labels) bool {
 	for _, r := range pool {
 		value, present := own.Get(r.Key)

@@ -55,8 +55,8 @@ type Market struct {
 	// onDemand are the list prices, those of the last answer that had any. unpriced says that types came without.
 	onDemand map[model.TypeName]int64
 	unpriced bool
-	// spot has the last price that EC2 told of each type and zone. An answer may lack some, and what it lacks is not sold for nothing:
-	// an old price counts for as long as there is no other.
+	// spot has the last price that EC2 told of each type and zone. An answer may lack some, and what it lacks is not
+	// sold for nothing: an old price counts for as long as there is no other.
 	spot     map[cloud.TypeZone]int64
 	spotAt   time.Time // when there was an answer; zero: never
 	reserved map[string]cloud.Reservation
@@ -66,16 +66,16 @@ type Market struct {
 	shifted  map[string]bool
 	shiftsAt time.Time // when they were got; zero: never
 
-	// recalled says that Memory was asked, and before is what classes selected when it was told. The others are what it was told
-	// last: when types and spot prices were got, and the version of the classes.
+	// recalled says that Memory was asked, and before is what classes selected when it was told. The others are what it
+	// was told last: when types and spot prices were got, and the version of the classes.
 	recalled            bool
 	before              map[model.NodeClassName]keptClass
 	memoryBefore        learned
 	keptTypes, keptSpot time.Time
 	keptClasses         int
 
-	// offers are what each offering costs, sorted: made of the above and of the shortages. Tries are of those that were short lately
-	// how many claims may try each.
+	// offers are what each offering costs, sorted: made of the above and of the shortages. Tries are of those that were
+	// short lately how many claims may try each.
 	offers []model.Offering
 	tries  map[apply.OfferingKey]int
 	// zoneIDs are the ids of zones by name, as far as node classes have subnets there.
@@ -279,8 +279,8 @@ func (m *Market) knowZone(name, id string) {
 	}
 }
 
-// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, and then says so. Spot is
-// estimated only until EC2 has told its prices once. What has no price has 0: only an overlay can give it one.
+// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, and then says so.
+// Spot is estimated only until EC2 has told its prices once. What has no price has 0: only an overlay can give it one.
 func (m *Market) offeringsOf(t catalog.Type, zone string) []model.Offering {
 	name := model.TypeName(t.Name)
 	bundled := m.bundled(t.Name)

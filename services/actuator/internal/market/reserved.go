@@ -9,8 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// reservedShare divides an on-demand price into that of a reservation, which is paid for in any case: less than any instance
-// costs, and still in the order of the types' prices.
+// reservedShare divides an on-demand price into that of a reservation, which is paid for in any case: less than any
+// instance costs, and still in the order of the types' prices.
 const reservedShare = 100_000
 
 func reservedPrice(onDemand int64) int64 { return onDemand/reservedShare + 1 }

@@ -13,22 +13,23 @@ import (
 const (
 	// forgotten is for how long the last call of an operation counts: twice as long as the longest pause between two tries.
 	forgotten = 2 * time.Hour
-	// objectForgotten is the same of what is done for one object, which is tried again each minute while it fails, and may take two. It is less than
-	// what alerts wait for: what nobody tries any more, as the object is being deleted, is no failure.
+	// objectForgotten is the same of what is done for one object, which is tried again each minute while it fails, and
+	// may take two. It is less than what alerts wait for: what nobody tries any more, as the object is being deleted,
+	// is no failure.
 	objectForgotten = 5 * time.Minute
 	// mostObjects is for how many of them a failure is remembered: where so many fail the cause is not the object.
 	mostObjects = 100
 )
 
-// failing is which of the operations that are repeated for ever fail, and since when. Counts do not tell it: some are tried again
-// after half an hour or an hour, so that no window holds two of their failures. Safe for concurrent use.
+// failing is which of the operations that are repeated for ever fail, and since when. Counts do not tell it: some are
+// tried again after half an hour or an hour, so that no window holds two of their failures. Safe for concurrent use.
 type failing struct {
 	mu sync.Mutex
 	of map[subject]failed
 }
 
-// subject is an operation; of those that are done for each object, as for each class, with the object, such as ec2nodeclass/default,
-// while it fails: one that is well hides none that always fails.
+// subject is an operation; of those that are done for each object, as for each class, with the object, such as
+// ec2nodeclass/default, while it fails: one that is well hides none that always fails.
 type subject struct{ operation, object string }
 
 // failed is since when all calls have failed, and when and how the last one did; "" where it did not.
@@ -45,8 +46,8 @@ func (x failed) over(s subject, now time.Time) bool {
 	return now.Sub(x.last) > forgotten
 }
 
-// repeated says whether an operation is asked for again and again, whatever claims and plans there are: of the others an old failure
-// says nothing.
+// repeated says whether an operation is asked for again and again, whatever claims and plans there are: of the others
+// an old failure says nothing.
 func repeated(operation string) bool {
 	return slices.Contains(metrics.Values(metrics.CloudFailing, metrics.Operation), operation)
 }

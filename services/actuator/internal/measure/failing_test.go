@@ -54,7 +54,8 @@ func (c classes) Release(_ context.Context, s cloud.ClassSpec) error { return c.
 
 func (a *aws) OnDemandPrices(context.Context) (map[model.TypeName]int64, error) { return nil, a.err }
 
-// TestAProtectedInstanceIsNoLackOfRights: an instance that is protected from its end paged the engineer on call for the credentials.
+// TestAProtectedInstanceIsNoLackOfRights: an instance that is protected from its end paged the engineer on call for the
+// credentials.
 func TestAProtectedInstanceIsNoLackOfRights(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Actuator)
 	a := &aws{err: fmt.Errorf("%w: %w", cloud.ErrUnauthorized, &smithy.GenericAPIError{Code: "OperationNotPermitted"})}
@@ -65,8 +66,8 @@ func TestAProtectedInstanceIsNoLackOfRights(t *testing.T) {
 	}
 }
 
-// TestWhatFailsForLongIsSeenHoweverRarelyItIsTried: list prices are asked for again after half an hour, status checks after an hour,
-// and a count that has grown once in a window is no series that has grown.
+// TestWhatFailsForLongIsSeenHoweverRarelyItIsTried: list prices are asked for again after half an hour, status checks
+// after an hour, and a count that has grown once in a window is no series that has grown.
 func TestWhatFailsForLongIsSeenHoweverRarelyItIsTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder, seen := metricstest.New(t, metrics.Actuator)
@@ -117,7 +118,8 @@ func TestWhatFailsForLongIsSeenHoweverRarelyItIsTried(t *testing.T) {
 	})
 }
 
-// TestAClassThatAlwaysFailsIsSeenBesideOneThatNeverDoes: all classes had one entry, which each success of a healthy one set back to 0.
+// TestAClassThatAlwaysFailsIsSeenBesideOneThatNeverDoes: all classes had one entry, which each success of a healthy one
+// set back to 0.
 func TestAClassThatAlwaysFailsIsSeenBesideOneThatNeverDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder, seen := metricstest.New(t, metrics.Actuator)

@@ -15,7 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/metrics/metricstest"
 )
 
-// TestTheOldestClaimInAStateIsSeen: that there is always one that drains is how a large pool lives; that one drains for hours is not.
+// TestTheOldestClaimInAStateIsSeen: that there is always one that drains is how a large pool lives; that one drains for
+// hours is not.
 func TestTheOldestClaimInAStateIsSeen(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Actuator)
 	claim := func(pool model.PoolName, state model.ClaimState, age time.Duration) *model.Claim {

@@ -10,22 +10,23 @@ import (
 )
 
 const (
-	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that come before
-	// it has seen that they may run.
+	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that
+	// come before it has seen that they may run.
 	kubeletLag = 250 * time.Millisecond
-	// mostBinding is how long it waits for its pods to be bound. The rule of a pod that is to be spread over zones holds once nodes
-	// of the other zones have theirs, and nodes that were bought within a ramp's first seconds join some seconds apart. All else
-	// that was planned runs meanwhile, and the scheduler could not place those pods here either. What waits for longer may as well
-	// go elsewhere.
+	// mostBinding is how long it waits for its pods to be bound. The rule of a pod that is to be spread over zones
+	// holds once nodes of the other zones have theirs, and nodes that were bought within a ramp's first seconds join
+	// some seconds apart. All else that was planned runs meanwhile, and the scheduler could not place those pods here
+	// either. What waits for longer may as well go elsewhere.
 	mostBinding = 10 * time.Second
-	// bindEvery is how often pods are tried whose rules about others did not hold, and mostStill how long without any of them being
-	// bound once no other node is to come that could change it.
+	// bindEvery is how often pods are tried whose rules about others did not hold, and mostStill how long without any
+	// of them being bound once no other node is to come that could change it.
 	bindEvery = 25 * time.Millisecond
 	mostStill = 500 * time.Millisecond
 	// seenEvery is how often it is looked whether the bound pods are seen to be, mostUnseen how long at most.
 	seenEvery  = 10 * time.Millisecond
 	mostUnseen = 5 * time.Second
-	// settleFactor is how many times as long as that took the node stays closed, and leastSettling and mostSettling its limits.
+	// settleFactor is how many times as long as that took the node stays closed, and leastSettling and mostSettling its
+	// limits.
 	settleFactor  = 3
 	leastSettling = 100 * time.Millisecond
 	mostSettling  = 5 * time.Second
@@ -36,7 +37,8 @@ type binding struct {
 	*Nominations
 	opening
 	bound, refused map[model.PodID]bool
-	// held are pods of which it is not known whether they were bound here: an answer was an error, and what was asked may be done all the same.
+	// held are pods of which it is not known whether they were bound here: an answer was an error, and what was asked
+	// may be done all the same.
 	held map[model.PodID]bool
 	// came are the arrivals among those that were bound, with their controllers.
 	came map[model.PodID]string
@@ -50,8 +52,8 @@ func (x *Nominations) binding(o opening) *binding {
 	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, held: map[model.PodID]bool{}, came: map[model.PodID]string{}, moved: time.Now()}
 }
 
-// run binds the pods of the node and returns those that are left to be nominated. Pods whose rules about others do not hold are
-// tried again as others are bound, and so are those that newer plans have there.
+// run binds the pods of the node and returns those that are left to be nominated. Pods whose rules about others do not
+// hold are tried again as others are bound, and so are those that newer plans have there.
 func (b *binding) run(ctx context.Context) []cluster.Nomination {
 	if b.room == nil {
 		return b.due(b.opening)
@@ -139,10 +141,10 @@ func (b *binding) attempt(ctx context.Context) {
 	}
 }
 
-// settle waits until the scheduler has heard of the pods that were bound. It hears of pods and of nodes by two streams: where it
-// hears first that the node is open it takes the node for empty, and binds more pods than it holds, which the kubelet refuses.
-// Nothing tells how far it has read. But Kerf reads the same stream of pods: how long its own binding takes to come back is how
-// late the stream is, and the node stays closed for some times as long.
+// settle waits until the scheduler has heard of the pods that were bound. It hears of pods and of nodes by two streams:
+// where it hears first that the node is open it takes the node for empty, and binds more pods than it holds, which the
+// kubelet refuses. Nothing tells how far it has read. But Kerf reads the same stream of pods: how long its own binding
+// takes to come back is how late the stream is, and the node stays closed for some times as long.
 func (b *binding) settle(ctx context.Context) {
 	began, some := time.Now(), false
 	for id, bound := range b.bound {

@@ -46,7 +46,8 @@ type asks struct {
 
 func (a asks) Bindable(model.PodID) (model.Amounts, bool) { return a.each, true }
 
-// TestThePodsOfANodeHaveItsRoomOnce has a node with room for one pod, which it was bought for, and another that would come in its place.
+// TestThePodsOfANodeHaveItsRoomOnce has a node with room for one pod, which it was bought for, and another that would
+// come in its place.
 func TestThePodsOfANodeHaveItsRoomOnce(t *testing.T) {
 	t.Parallel()
 	const own, other = model.PodID("shop/own"), model.PodID("shop/other")

@@ -16,29 +16,31 @@ import (
 )
 
 const (
-	// mostKeeping is how long a replacement is kept closed once the drain that it is for has begun: DaemonSet pods wait as well.
-	// Before that it is mostIdle from when it is ready, because another replacement may be late.
+	// mostKeeping is how long a replacement is kept closed once the drain that it is for has begun: DaemonSet pods wait
+	// as well. Before that it is mostIdle from when it is ready, because another replacement may be late.
 	mostKeeping = 10 * time.Second
 	mostIdle    = time.Minute
-	// mostStaged is both how long a replacement is kept closed and for how long no pods are to go to nodes that are to be removed later,
-	// where nodes are drained one after the other.
+	// mostStaged is both how long a replacement is kept closed and for how long no pods are to go to nodes that are to
+	// be removed later, where nodes are drained one after the other.
 	mostStaged = 2 * time.Minute
 	// lateArrival is how long after the end of the drain a controller may make the last pod.
 	lateArrival = 2 * time.Second
-	// mostFirm is how long no pods are to go to nodes that are to be removed later on account of one disruption: a drain may be stuck.
+	// mostFirm is how long no pods are to go to nodes that are to be removed later on account of one disruption: a
+	// drain may be stuck.
 	mostFirm = 30 * time.Second
-	// firmFor is for how long after pods were moved none are to go to nodes that are to be removed later: where the next are moved
-	// within that time, these nodes are not written in between.
+	// firmFor is for how long after pods were moved none are to go to nodes that are to be removed later: where the
+	// next are moved within that time, these nodes are not written in between.
 	firmFor = 5 * time.Second
 )
 
-// keeping is a replacement that is kept closed until the pods are there that come in place of those that are moved to it. Their
-// names are not known before they are there, and the scheduler binds them within milliseconds where it may. So it finds nothing: the
-// nodes that are to go later are shut (firm), and those that stay have what the plan leaves them.
+// keeping is a replacement that is kept closed until the pods are there that come in place of those that are moved to
+// it. Their names are not known before they are there, and the scheduler binds them within milliseconds where it may.
+// So it finds nothing: the nodes that are to go later are shut (firm), and those that stay have what the plan leaves
+// them.
 type keeping struct {
 	arrivals nominate.Arrivals
-	// joined is when its node did; ready is when it was in use first, but for being closed; began is when the drain did, and drained
-	// when no pods were left. Zero before.
+	// joined is when its node did; ready is when it was in use first, but for being closed; began is when the drain
+	// did, and drained when no pods were left. Zero before.
 	joined, ready, began, drained time.Time
 	// until is when it opens, in ns since the epoch. Its worker reads it.
 	until atomic.Int64
@@ -97,8 +99,8 @@ func (x *Nominations) keepFor(d *model.DisruptionRecord) {
 	}
 }
 
-// plain says that a claim's pods ask for no devices, whose names have a domain: what provides these may not tolerate a node that is
-// closed, and such pods are the scheduler's to place.
+// plain says that a claim's pods ask for no devices, whose names have a domain: what provides these may not tolerate a
+// node that is closed, and such pods are the scheduler's to place.
 func plain(c *model.Claim) bool {
 	return !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return strings.Contains(string(a.Resource), "/") })
 }
@@ -219,8 +221,8 @@ func (b *binding) gather(ctx context.Context, k *keeping) {
 	b.settle(ctx)
 }
 
-// schedulers says that some pods are there, and that the scheduler alone can place them, for their volumes or host ports. One that has no
-// room is not: another may.
+// schedulers says that some pods are there, and that the scheduler alone can place them, for their volumes or host
+// ports. One that has no room is not: another may.
 func (b *binding) schedulers(list []cluster.Nomination) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(n cluster.Nomination) bool {
 		_, bindable := b.cfg.Nominator.Bindable(n.Pod.ID)
@@ -256,8 +258,8 @@ func (x *Nominations) Keeps(id model.ClaimID) bool {
 	return k != nil && !k.done
 }
 
-// Firm says that no pods are to go to a node that is to be removed later. One that the newest plan has pods on is not meant: there they
-// find room without another node.
+// Firm says that no pods are to go to a node that is to be removed later. One that the newest plan has pods on is not
+// meant: there they find room without another node.
 func (x *Nominations) Firm(node model.NodeName) bool {
 	return x.cfg.Agenda.Now().Before(x.firm) && !x.expected.Load().On(node)
 }

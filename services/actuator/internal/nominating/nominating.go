@@ -1,6 +1,6 @@
-// Package nominating brings pods to where the plans have them. Before a node opens it has those bound that can be judged here
-// (bind.go), and nominations written for the others, so that the scheduler knows; it writes them when plans come, too, and has
-// them taken back. Which pods those are is package nominate's to say. Start reading at Nominations.
+// Package nominating brings pods to where the plans have them. Before a node opens it has those bound that can be
+// judged here (bind.go), and nominations written for the others, so that the scheduler knows; it writes them when plans
+// come, too, and has them taken back. Which pods those are is package nominate's to say. Start reading at Nominations.
 package nominating
 
 import (
@@ -23,12 +23,12 @@ import (
 const (
 	// mostNominating is how long a node waits for its pods' nominations before it opens without them.
 	mostNominating = 500 * time.Millisecond
-	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
-	// may be a DaemonSet that doesn't tolerate Kerf's taint.
+	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes
+	// it ready may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
-	// turns is of how many nodes pods are bound and nominated at once. An API server has no more to give when it is asked for more,
-	// and where hundreds of nodes join at once all of their pods' nominations would be late: so the others wait for their turn, and
-	// each node opens right after its pods were nominated.
+	// turns is of how many nodes pods are bound and nominated at once. An API server has no more to give when it is
+	// asked for more, and where hundreds of nodes join at once all of their pods' nominations would be late: so the
+	// others wait for their turn, and each node opens right after its pods were nominated.
 	turns = 8
 	// keepEvery and keepTimes are how often nominations are looked after once the node is open.
 	keepEvery = 10 * time.Millisecond
@@ -56,7 +56,8 @@ type Config struct {
 type Nominations struct {
 	cfg      Config
 	expected atomic.Pointer[nominate.Expected]
-	// coming counts the nodes that pods are expected on and that are not open yet; waiting those of them whose pods wait for others.
+	// coming counts the nodes that pods are expected on and that are not open yet; waiting those of them whose pods
+	// wait for others.
 	coming, waiting atomic.Int64
 	// turns holds a token for each node that has its turn.
 	turns chan struct{}
@@ -64,8 +65,9 @@ type Nominations struct {
 	asked, can, bind bool
 	// fresh says that pods may be expected on nodes that are open without being nominated there.
 	fresh bool
-	// kept are claims that are kept for pods that are on their way, and firm until when no pods are to go to nodes that are to be
-	// removed later, as was said when wasFirm; moving are the disruptions that move pods, and since when: keep.go.
+	// kept are claims that are kept for pods that are on their way, and firm until when no pods are to go to nodes that
+	// are to be removed later, as was said when wasFirm; moving are the disruptions that move pods, and since when:
+	// keep.go.
 	kept    map[model.ClaimID]*keeping
 	moving  map[model.DisruptionID]time.Time
 	firm    time.Time
@@ -217,7 +219,8 @@ func (x *Nominations) Around(
 	}
 }
 
-// Closed is all of the change that opens a node but that: pods that are bound stay under a taint that only keeps others off.
+// Closed is all of the change that opens a node but that: pods that are bound stay under a taint that only keeps others
+// off.
 func Closed(change cluster.NodeChange) cluster.NodeChange {
 	change.AddTaints = append(slices.Clone(change.AddTaints), model.Taint{Key: labels.TaintUnregistered, Effect: model.NoSchedule})
 	change.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}
@@ -235,8 +238,8 @@ func (x *Nominations) turn(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// keep nominates again what the scheduler has taken back, until all pods have a node, it is late, or an API server that has too
-// much to do refuses: with thousands of nodes it would get nothing else done.
+// keep nominates again what the scheduler has taken back, until all pods have a node, it is late, or an API server that
+// has too much to do refuses: with thousands of nodes it would get nothing else done.
 func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []cluster.Nomination, w nominate.World) {
 	for range keepTimes {
 		select {

@@ -17,8 +17,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. The API server forbids changes
-// of its spec.
+// NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. The API server forbids
+// changes of its spec.
 func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{
 		"nodeClassRef": map[string]any{"group": awsv1.Group, "kind": awsv1.KindEC2NodeClass, "name": string(c.NodeClass)},
@@ -89,8 +89,8 @@ func claimLabels(c model.Claim) map[string]string {
 	return out
 }
 
-// SetClaim brings a claim's object to what the claim is now: labels, finalizer and status. Consolidatable is whether its node has
-// been quiet for long enough.
+// SetClaim brings a claim's object to what the claim is now: labels, finalizer and status. Consolidatable is whether
+// its node has been quiet for long enough.
 func SetClaim(o *unstructured.Unstructured, c model.Claim, consolidatable bool, now time.Time) {
 	o.SetLabels(merged(o.GetLabels(), claimLabels(c)))
 	setFinalizer(o, labels.FinalizerTermination)

@@ -14,7 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
-// hashVersion is the version of all hashes that Kerf writes, for Karpenter, which makes others and compares those of one version.
+// hashVersion is the version of all hashes that Kerf writes, for Karpenter, which makes others and compares those of
+// one version.
 const hashVersion = "kerf"
 
 // SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are

@@ -125,8 +125,8 @@ func TestAClassShowsItsReservations(t *testing.T) {
 	}
 }
 
-// TestKerfsHashOfAClassIsNotTakenForKarpenters: a cluster that goes back has claims of Karpenter's with a hash of its class, and
-// they drift from another hash of the same version.
+// TestKerfsHashOfAClassIsNotTakenForKarpenters: a cluster that goes back has claims of Karpenter's with a hash of its
+// class, and they drift from another hash of the same version.
 func TestKerfsHashOfAClassIsNotTakenForKarpenters(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetAnnotations(map[string]string{"karpenter.k8s.aws/ec2nodeclass-hash": "456", "karpenter.k8s.aws/ec2nodeclass-hash-version": "v4"})

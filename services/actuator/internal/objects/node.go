@@ -55,8 +55,8 @@ type Pods struct {
 	values []cluster.Pod
 }
 
-// Read reads pods of a cache, which are sorted by name, those alone that are not as they were before: of many pods on a node one changes
-// at a time.
+// Read reads pods of a cache, which are sorted by name, those alone that are not as they were before: of many pods on a
+// node one changes at a time.
 func (p Pods) Read(pods []*corev1.Pod) Pods {
 	if len(pods) == 0 {
 		return Pods{}

@@ -15,8 +15,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Instances are what EC2 showed last. They belong to the owner of the jobs. All are asked for now and then; those of a claim
-// of which one is about to come or to go more often, and they alone: an answer about thousands takes long to read.
+// Instances are what EC2 showed last. They belong to the owner of the jobs. All are asked for now and then; those of a
+// claim of which one is about to come or to go more often, and they alone: an answer about thousands takes long to
+// read.
 type Instances struct {
 	cloud  cloud.Cloud
 	agenda *agenda.Agenda
@@ -222,9 +223,9 @@ func (s *Instances) Touched() map[model.ClaimID]bool {
 	return out
 }
 
-// Lead is for a leader that has listed instances while it stood by. Claims that were under way, and those that the list does not
-// show, count as not asked for until the next list. The claims are the leader's own, and resolve names those of instances that
-// lack the tag.
+// Lead is for a leader that has listed instances while it stood by. Claims that were under way, and those that the list
+// does not show, count as not asked for until the next list. The claims are the leader's own, and resolve names those
+// of instances that lack the tag.
 func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim, resolve func([]cloud.Instance)) {
 	s.led, s.claims, s.resolve = time.Now(), claims, resolve
 	s.doubt()

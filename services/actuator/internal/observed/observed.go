@@ -125,8 +125,8 @@ func (c *Cluster) Policy() int { return c.policy }
 // Objects counts the changes of which objects of claims there are.
 func (c *Cluster) Objects() int { return c.objects }
 
-// Node is the claim's node: the one with its provider id. Where several say that they are its instance, it is the one that it joined
-// as; before it has joined it is not known which is true, and none is.
+// Node is the claim's node: the one with its provider id. Where several say that they are its instance, it is the one
+// that it joined as; before it has joined it is not known which is true, and none is.
 func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 	found := c.nodes[claim.ProviderID]
 	if len(found) == 1 {
@@ -138,8 +138,8 @@ func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 	return nil
 }
 
-// Missing is since when the cluster is seen to have no node of a claim that has joined and is not being ended; zero where it has
-// one, or several. Where many are missing at once, the reason says so.
+// Missing is since when the cluster is seen to have no node of a claim that has joined and is not being ended; zero
+// where it has one, or several. Where many are missing at once, the reason says so.
 func (c *Cluster) Missing(claim *model.Claim) (time.Time, model.Reason) {
 	if claim.State < model.ClaimRegistered || claim.State > model.ClaimDraining || len(c.nodes[claim.ProviderID]) > 0 {
 		delete(c.missing, claim.ID)
@@ -174,8 +174,8 @@ func (c *Cluster) Pool(name model.PoolName) *cluster.Pool {
 	return &c.Pools[i]
 }
 
-// Deleted says that a user has deleted the claim's object, or the claim's pool while the claim was on its way and had no object yet:
-// with a pool go the objects that it owns, and this one would have no owner.
+// Deleted says that a user has deleted the claim's object, or the claim's pool while the claim was on its way and had
+// no object yet: with a pool go the objects that it owns, and this one would have no owner.
 func (c *Cluster) Deleted(claim *model.Claim) bool {
 	if _, deleted := slices.BinarySearch(c.DeletedClaims, claim.ID); deleted {
 		return true

@@ -42,7 +42,8 @@ type Orphans struct {
 	judged  seen
 	// foreign are instances of another store that were warned about, and objects of claims that can't be read.
 	foreign map[string]bool
-	// looked is what was looked at for claims that were lost, and waiting since when each has had neither instance nor node.
+	// looked is what was looked at for claims that were lost, and waiting since when each has had neither instance nor
+	// node.
 	looked  seen
 	waiting map[model.ClaimID]time.Time
 }
@@ -55,8 +56,8 @@ func New(c Config) *Orphans {
 	return &Orphans{cfg: c, foreign: map[string]bool{}, waiting: map[model.ClaimID]time.Time{}}
 }
 
-// Adopted are the claims that the store has lost, made anew from their objects and instances; they are to be stored. One that has
-// neither instance nor node is given time: its instance may not be seen yet.
+// Adopted are the claims that the store has lost, made anew from their objects and instances; they are to be stored.
+// One that has neither instance nor node is given time: its instance may not be seen yet.
 func (o *Orphans) Adopted(ctx context.Context) []model.Claim {
 	now := o.seen()
 	if o.cfg.Instances.Listed.IsZero() || now == o.looked && len(o.waiting) == 0 {

@@ -22,8 +22,8 @@ func (o *Outbox) Event(e cluster.Event) {
 // maxHints bounds the events that wait so that hints are still taken, and what a publication has of what can wait.
 const maxHints = 50
 
-// hint queues an event that users can do without, unless many events wait for their first try: they are written one by one, and
-// statuses come after them. It says whether it did.
+// hint queues an event that users can do without, unless many events wait for their first try: they are written one by
+// one, and statuses come after them. It says whether it did.
 func (o *Outbox) hint(e cluster.Event) bool {
 	if len(o.events)-o.late >= maxHints {
 		return false
@@ -86,7 +86,8 @@ func (o *Outbox) step(old, c model.Claim) {
 	o.Event(e)
 }
 
-// NotEnded tells that AWS refuses to end a claim's instance, as one that somebody protects from it. It is tried again without a word.
+// NotEnded tells that AWS refuses to end a claim's instance, as one that somebody protects from it. It is tried again
+// without a word.
 func (o *Outbox) NotEnded(c model.Claim, err error) {
 	why := "instance " + cmp.Or(c.InstanceID, "(none known)") + " can't be ended, and is tried again: " + cloud.ErrorText(err)
 	if o.failures[c.ID] == why {
@@ -97,8 +98,8 @@ func (o *Outbox) NotEnded(c model.Claim, err error) {
 	}
 }
 
-// NoQueue tells of a pool that AWS's notices are not heard, since the queue of the actuator's configuration is not there, or may not be
-// read. It says whether it did.
+// NoQueue tells of a pool that AWS's notices are not heard, since the queue of the actuator's configuration is not
+// there, or may not be read. It says whether it did.
 func (o *Outbox) NoQueue(pool model.PoolName, err error) bool {
 	return o.hint(cluster.Event{
 		Kind: "NodePool", Name: string(pool), Warning: true, Reason: "QueueUnavailable",

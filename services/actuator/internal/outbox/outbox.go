@@ -21,8 +21,9 @@ const (
 	maxEvents = 1000
 	// publishGap is the least time between two publications: a claim takes several steps within it, and is shown once.
 	publishGap = 500 * time.Millisecond
-	// maxClaims bounds the claims of one publication, of up to three requests each, and maxForgotten those whose objects it removes, of
-	// three each: where 1,000 go at once, their successors, events and statuses are to be seen in between.
+	// maxClaims bounds the claims of one publication, of up to three requests each, and maxForgotten those whose
+	// objects it removes, of three each: where 1,000 go at once, their successors, events and statuses are to be seen
+	// in between.
 	maxClaims    = 200
 	maxForgotten = 100
 	// republish is how soon a claim's object is made again that was removed by force.
@@ -53,7 +54,8 @@ type Outbox struct {
 	// events wait to be published, at most maxEvents; those of pods wait for room there.
 	events []cluster.Event
 	pods   pods
-	// retries are what failed of the last publications, and late is how many events are too early for another try, as of the last view.
+	// retries are what failed of the last publications, and late is how many events are too early for another try, as
+	// of the last view.
 	retries retries
 	late    int
 	// failures are what was reported last of what holds up each claim.
@@ -153,7 +155,8 @@ func (o *Outbox) note(p cluster.Publication, claims []*model.Claim) {
 	o.drop(p.Events)
 }
 
-// news is the part of a view that users do not see yet, and the view's claims in it. What has failed is left out until it is due again.
+// news is the part of a view that users do not see yet, and the view's claims in it. What has failed is left out until
+// it is due again.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 	o.tellPods()
 	o.retries.begin()
@@ -192,8 +195,8 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 // newClaims are the claims of a view that users do not see as they are, and that are to be published now.
 func (o *Outbox) newClaims(v View) []*model.Claim {
 	var out []*model.Claim
-	// What can wait for the next publication: a new leader has shown nothing yet, and what the one before has shown is mostly right.
-	// What was refused once may be again.
+	// What can wait for the next publication: a new leader has shown nothing yet, and what the one before has shown is
+	// mostly right. What was refused once may be again.
 	later := 0
 	for _, c := range v.Claims {
 		_, object := slices.BinarySearch(v.Objects, c.ID)
@@ -243,8 +246,8 @@ func (o *Outbox) drop(published []cluster.Event) {
 	})
 }
 
-// forget drops what is remembered of a claim that has ended. It is asked for with each view in which the claim is: when the claim ended,
-// a publication may have gone on that had it, or a plan been made that knew its node.
+// forget drops what is remembered of a claim that has ended. It is asked for with each view in which the claim is: when
+// the claim ended, a publication may have gone on that had it, or a plan been made that knew its node.
 func (o *Outbox) forget(id model.ClaimID) {
 	delete(o.claims, id)
 	delete(o.failures, id)

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// podEvents is how many events of pods without a place wait among the others at most: there may be thousands of such pods, and what
-	// is told of nodes meanwhile is not to wait for them, or to be dropped for them.
+	// podEvents is how many events of pods without a place wait among the others at most: there may be thousands of
+	// such pods, and what is told of nodes meanwhile is not to wait for them, or to be dropped for them.
 	podEvents = maxHints / 2
-	// tellAgain is when a pod is told the same again: it may be another one of that name by then. What the pod was told before, and can
-	// still read, is not written.
+	// tellAgain is when a pod is told the same again: it may be another one of that name by then. What the pod was told
+	// before, and can still read, is not written.
 	tellAgain = 10 * time.Minute
 )
 
 // pods are those that the newest plan has no place for. Their events are made from it as there is room for them.
 type pods struct {
-	// untold are those that were not told yet what the newest plan says, and told are what each was told last, and when. Both
-	// have pods of the newest plan alone.
+	// untold are those that were not told yet what the newest plan says, and told are what each was told last, and
+	// when. Both have pods of the newest plan alone.
 	untold []cluster.Event
 	told   map[model.PodID]toldPod
 }

@@ -47,7 +47,8 @@ func TestAPodLearnsWhyThereIsNoPlaceForIt(t *testing.T) {
 	}
 }
 
-// TestThousandsOfPodsWithoutAPlaceKeepNothingOut: 5,000 pods that can never be scheduled are a standing thing in a large cluster.
+// TestThousandsOfPodsWithoutAPlaceKeepNothingOut: 5,000 pods that can never be scheduled are a standing thing in a
+// large cluster.
 func TestThousandsOfPodsWithoutAPlaceKeepNothingOut(t *testing.T) {
 	r := newRig()
 	r.step = time.Second

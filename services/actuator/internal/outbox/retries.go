@@ -15,9 +15,9 @@ const (
 	retryMost = time.Minute
 )
 
-// retries are the entries that failed when they were published last, and wait for another try each on its own: one that is refused
-// for good holds up no other. So are claims whose objects were let go: where another's finalizer keeps them, they are asked for with each
-// view, and there may be more than go in one publication.
+// retries are the entries that failed when they were published last, and wait for another try each on its own: one that
+// is refused for good holds up no other. So are claims whose objects were let go: where another's finalizer keeps them,
+// they are asked for with each view, and there may be more than go in one publication.
 type retries struct {
 	failed map[cluster.Entry]retry
 	// wanted are those of failed that the present view wants: what no view wants any more is not tried again.
@@ -61,8 +61,8 @@ func (x *retries) fail(e cluster.Entry) int {
 	return r.fails + 1
 }
 
-// took notes of each entry of a publication how it went. It returns the publication without those that failed, and what is worth a
-// line in the log of these.
+// took notes of each entry of a publication how it went. It returns the publication without those that failed, and what
+// is worth a line in the log of these.
 func (x *retries) took(p cluster.Publication, failed cluster.NotPublished) (cluster.Publication, cluster.NotPublished) {
 	telling := cluster.NotPublished{}
 	for e, err := range failed {

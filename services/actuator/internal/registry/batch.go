@@ -10,7 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// unclaimed is how long a notice waits for a launch to tell whose its instance is. Most are of instances that are not Kerf's.
+// unclaimed is how long a notice waits for a launch to tell whose its instance is. Most are of instances that are not
+// Kerf's.
 const unclaimed = 10 * time.Minute
 
 // Outdated are the records that are not needed any more: what is long over, and shortages that have ended. A claim is

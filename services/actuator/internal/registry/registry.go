@@ -33,7 +33,8 @@ type Registry struct {
 	// Born is when the store was first used for this cluster.
 	Born time.Time
 
-	// underWay are those of Claims that have neither ended nor come to rest as Initialized, and ended those that have ended.
+	// underWay are those of Claims that have neither ended nor come to rest as Initialized, and ended those that have
+	// ended.
 	underWay, ended map[model.ClaimID]*model.Claim
 	// providers are the claims by the provider id of their instance, and instances by its own id.
 	providers, instances map[string]model.ClaimID

@@ -32,8 +32,8 @@ type Queue struct {
 
 var _ cloud.Queue = (*Queue)(nil)
 
-// New makes the port to the queue of that name. SQS is asked for it with the first Receive: an actuator without its queue hears no
-// notices, and does all else.
+// New makes the port to the queue of that name. SQS is asked for it with the first Receive: an actuator without its
+// queue hears no notices, and does all else.
 func New(c aws.Config, name string) *Queue {
 	return &Queue{client: sdk.NewFromConfig(c), name: name}
 }

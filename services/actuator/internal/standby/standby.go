@@ -1,6 +1,6 @@
-// Package standby keeps a candidate that does not lead up with what a leader has to know before it takes plans: what AWS sells
-// and runs, what the node classes select, the cluster as it is, and what is stored. It changes nothing anywhere. Start reading
-// at Parts.KeepUp.
+// Package standby keeps a candidate that does not lead up with what a leader has to know before it takes plans: what
+// AWS sells and runs, what the node classes select, the cluster as it is, and what is stored. It changes nothing
+// anywhere. Start reading at Parts.KeepUp.
 package standby
 
 import (
@@ -32,9 +32,9 @@ type Parts struct {
 	Classes   *market.Classes
 }
 
-// KeepUp calls campaign once the cluster was seen, and returns once the channel that it gets is closed. A candidate that can't see the
-// cluster, as one without a right, would do nothing as the leader, and keep those that can from leading. Only where ctx ends before
-// that is there an error. What was begun to be asked of AWS goes on.
+// KeepUp calls campaign once the cluster was seen, and returns once the channel that it gets is closed. A candidate
+// that can't see the cluster, as one without a right, would do nothing as the leader, and keep those that can from
+// leading. Only where ctx ends before that is there an error. What was begun to be asked of AWS goes on.
 func (p Parts) KeepUp(ctx context.Context, campaign func() (elected <-chan struct{})) error {
 	var elected <-chan struct{}
 	ended, every := ctx.Done(), lookFirst

@@ -57,8 +57,8 @@ func (q *Quiet) Update(a *agenda.Agenda, c *observed.Cluster, claims []*model.Cl
 	}
 }
 
-// Consolidatable are the claims whose nodes may be consolidated as far as their pool and their pods' rest go; callers must not
-// change it. Version counts its changes.
+// Consolidatable are the claims whose nodes may be consolidated as far as their pool and their pods' rest go; callers
+// must not change it. Version counts its changes.
 func (q *Quiet) Consolidatable() map[model.ClaimID]bool { return q.ids }
 
 // Version counts the changes of Consolidatable.
@@ -119,8 +119,8 @@ func newest(pods []cluster.Pod) time.Time {
 	return at
 }
 
-// samePods says that the same pods are there, and none has begun to go, or has ended. Those of DaemonSets do not count. Both lists are
-// sorted by name.
+// samePods says that the same pods are there, and none has begun to go, or has ended. Those of DaemonSets do not count.
+// Both lists are sorted by name.
 func samePods(a, b []cluster.Pod) bool {
 	for {
 		for len(a) > 0 && !counts(&a[0]) {

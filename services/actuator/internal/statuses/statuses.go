@@ -1,6 +1,6 @@
-// Package statuses says what the objects of users are to tell: the status of pools, and which nodes have been quiet for as
-// long as their pools ask for. It must never know how an object is written: packages outbox and kube do that. Start reading at
-// Pools and Quiet.
+// Package statuses says what the objects of users are to tell: the status of pools, and which nodes have been quiet for
+// as long as their pools ask for. It must never know how an object is written: packages outbox and kube do that. Start
+// reading at Pools and Quiet.
 package statuses
 
 import (
@@ -98,13 +98,14 @@ func registered(c *model.Claim) bool {
 	return c.Reached >= model.ClaimRegistered || c.State == model.ClaimRegistered || c.State == model.ClaimInitialized
 }
 
-// neverJoined says that the instance did not come, or became no node, in time. That EC2 has none left is not of the pool's making.
+// neverJoined says that the instance did not come, or became no node, in time. That EC2 has none left is not of the
+// pool's making.
 func neverJoined(c *model.Claim) bool {
 	return c.Failure.Code == model.CodeLaunchTimeout || c.Failure.Code == model.CodeRegistrationTimeout
 }
 
-// registration judges launches by the newest of them. Those that have ended are forgotten after a while, so that nothing may
-// be known of a pool that is not used.
+// registration judges launches by the newest of them. Those that have ended are forgotten after a while, so that
+// nothing may be known of a pool that is not used.
 func registration(last []*model.Claim) cluster.Registration {
 	last = last[:min(len(last), ring)]
 	failed := slices.DeleteFunc(slices.Clone(last), registered)

@@ -20,8 +20,8 @@ func ago(minutes int) time.Time {
 	return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC).Add(-time.Duration(minutes) * time.Minute)
 }
 
-// claims makes the claims of a pool, the oldest first: r registered, f never joined, c found no capacity, l is on its way, o
-// never joined under an older form of the pool.
+// claims makes the claims of a pool, the oldest first: r registered, f never joined, c found no capacity, l is on its
+// way, o never joined under an older form of the pool.
 func claims(life string) []*model.Claim {
 	var out []*model.Claim
 	for i, kind := range life {

@@ -203,8 +203,8 @@ func withHints(strict []error, root reflect.Type) []error {
 	return out
 }
 
-// knownNames lists the fields of the object that the path's last step is in, and those that may have been meant. It is empty
-// where the path leads to what has no fixed fields.
+// knownNames lists the fields of the object that the path's last step is in, and those that may have been meant. It is
+// empty where the path leads to what has no fixed fields.
 func knownNames(t reflect.Type, path string) string {
 	steps := strings.Split(path, ".")
 	last := len(steps) - 1

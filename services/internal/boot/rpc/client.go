@@ -30,8 +30,8 @@ const (
 
 // ClientConfig is how a service reaches another one.
 type ClientConfig struct {
-	// Target is a gRPC name: "host:port", "dns:///kerf-planner.kerf-system.svc:7400", "unix:/path". Required. Without TLS it must be loopback
-	// or a unix socket.
+	// Target is a gRPC name: "host:port", "dns:///kerf-planner.kerf-system.svc:7400", "unix:/path". Required. Without
+	// TLS it must be loopback or a unix socket.
 	Target    string    `json:"target"`
 	TLS       ClientTLS `json:"tls"`
 	Keepalive Keepalive `json:"keepalive"`
@@ -140,8 +140,8 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// ForeignCredentials are for a server that is not Kerf's, such as etcd, whose TLS may be of version 1.2: plaintext where c is
-// empty. Like those of Dial they follow their files, certificate and CA alike.
+// ForeignCredentials are for a server that is not Kerf's, such as etcd, whose TLS may be of version 1.2: plaintext
+// where c is empty. Like those of Dial they follow their files, certificate and CA alike.
 func (c ClientTLS) ForeignCredentials(log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
 	return c.credentials(tls.VersionTLS12, log, shown)
 }

@@ -39,15 +39,17 @@ type ServerConfig struct {
 	// Listen is the address, "host:port"; empty is the service's own, or else DefaultListen, a free port. Without
 	// TLS the host must be loopback.
 	Listen string `json:"listen"`
-	// HealthListen is a second address, "host:port", that serves grpc.health.v1 and, over HTTP, /metrics, in plaintext on any address, for
-	// probes and scrapers that cannot do mTLS; empty is none. Nothing else is served there. Of health the service "" says that the process
-	// lives, and "readiness" that it is of use: an actuator or a watcher is once it has read the cluster.
+	// HealthListen is a second address, "host:port", that serves grpc.health.v1 and, over HTTP, /metrics, in plaintext
+	// on any address, for probes and scrapers that cannot do mTLS; empty is none. Nothing else is served there. Of
+	// health the service "" says that the process lives, and "readiness" that it is of use: an actuator or a watcher is
+	// once it has read the cluster.
 	HealthListen string    `json:"health_listen"`
 	TLS          ServerTLS `json:"tls"`
-	// Authz says who may call what. A key is a method, "/package.Service/Method", a whole service, "/package.Service/*", or "*"; the
-	// most specific key that matches decides alone. A value lists identities of clients: a URI of the certificate
-	// ("spiffe://kerf/watcher"), a DNS name of it, its common name ("CN=watcher"), or "*" for all whose certificate verifies. What
-	// no key matches is refused, but for health. It goes with TLS; left out, all on this machine may call everything.
+	// Authz says who may call what. A key is a method, "/package.Service/Method", a whole service,
+	// "/package.Service/*", or "*"; the most specific key that matches decides alone. A value lists identities of
+	// clients: a URI of the certificate ("spiffe://kerf/watcher"), a DNS name of it, its common name ("CN=watcher"), or
+	// "*" for all whose certificate verifies. What no key matches is refused, but for health. It goes with TLS; left
+	// out, all on this machine may call everything.
 	Authz     Authz     `json:"authz"`
 	Limits    Limits    `json:"limits"`
 	Keepalive Keepalive `json:"keepalive"`
@@ -74,12 +76,14 @@ type Limits struct {
 	MaxRecvBytes int `json:"max_recv_bytes"`
 	// MaxStreams is how many calls there are at the same time on one connection; zero is DefaultMaxStreams.
 	MaxStreams uint32 `json:"max_streams"`
-	// MaxCalls is how many calls are in flight over all connections, streams among them; zero is DefaultMaxCalls. One more is
-	// refused with RESOURCE_EXHAUSTED before its request is read, so that requests hold MaxCalls times MaxRecvBytes at most.
+	// MaxCalls is how many calls are in flight over all connections, streams among them; zero is DefaultMaxCalls. One
+	// more is refused with RESOURCE_EXHAUSTED before its request is read, so that requests hold MaxCalls times
+	// MaxRecvBytes at most.
 	MaxCalls int `json:"max_calls"`
 	// CallTimeout is for calls that come without a deadline and are no streams; zero is DefaultCallTimeout.
 	CallTimeout config.Duration `json:"call_timeout"`
-	// ConnectionAge is when a connection is asked to go away (GOAWAY), so that clients spread again; zero is DefaultConnectionAge.
+	// ConnectionAge is when a connection is asked to go away (GOAWAY), so that clients spread again; zero is
+	// DefaultConnectionAge.
 	ConnectionAge config.Duration `json:"connection_age"`
 	// ConnectionAgeGrace is what the calls of such a connection have left; zero is DefaultConnectionAgeGrace.
 	ConnectionAgeGrace config.Duration `json:"connection_age_grace"`
@@ -91,7 +95,8 @@ type Keepalive struct {
 	Time config.Duration `json:"time"`
 	// Timeout is how long a ping's answer may take; zero is DefaultKeepaliveTimeout.
 	Timeout config.Duration `json:"timeout"`
-	// MinTime is how often clients may ping at most, or they are refused; zero is DefaultKeepaliveMinTime. Clients have no use for it.
+	// MinTime is how often clients may ping at most, or they are refused; zero is DefaultKeepaliveMinTime. Clients have
+	// no use for it.
 	MinTime config.Duration `json:"min_time"`
 }
 

@@ -32,8 +32,9 @@ const (
 	scrapeTimeout = 10 * time.Second
 )
 
-// Readiness is the service of which health says whether this one is of use. The others serve as soon as it listens: a probe of theirs
-// tells whether the process lives, and must not have it started again because something else is not there.
+// Readiness is the service of which health says whether this one is of use. The others serve as soon as it listens: a
+// probe of theirs tells whether the process lives, and must not have it started again because something else is not
+// there.
 const Readiness = "readiness"
 
 var errDraining = errors.New("server is shutting down")

@@ -107,8 +107,8 @@ func TestHealthListenServesHealthAndMetricsAlone(t *testing.T) {
 	}
 }
 
-// TestAScraperThatDoesNotReadIsCutOff has one that anyone in the cluster may be: the address is not guarded, and few answers are made at
-// once.
+// TestAScraperThatDoesNotReadIsCutOff has one that anyone in the cluster may be: the address is not guarded, and few
+// answers are made at once.
 func TestAScraperThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

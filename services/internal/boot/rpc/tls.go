@@ -86,8 +86,8 @@ func (m *material) reload() error {
 // lastPart is the part of a certificate's life in which its end is told, as the alert KerfCertificateEnds does.
 const lastPart = 0.1
 
-// warnOfEnd says once a day that the certificate is in the last part of its life: where no one renews it all calls fail from one moment
-// to the next.
+// warnOfEnd says once a day that the certificate is in the last part of its life: where no one renews it all calls fail
+// from one moment to the next.
 func (m *material) warnOfEnd(leaf *x509.Certificate) {
 	if left(leaf, m.read) > lastPart || m.read.Sub(m.told) < 24*time.Hour {
 		return
@@ -96,7 +96,8 @@ func (m *material) warnOfEnd(leaf *x509.Certificate) {
 	m.log.Warn("a certificate runs out: renew it", "file", m.certFile, "not_after", leaf.NotAfter)
 }
 
-// Certificates are those that a process shows others, as a server or as a client. The zero value has none. Safe for concurrent use.
+// Certificates are those that a process shows others, as a server or as a client. The zero value has none. Safe for
+// concurrent use.
 type Certificates struct {
 	mu    sync.Mutex
 	shown []*material
@@ -115,8 +116,9 @@ func (c *Certificates) add(m *material) {
 	c.shown = append(c.shown, m)
 }
 
-// Left is what share of its life the certificate still has that ends first: 0 where one has ended, and 1 without any, where nothing does.
-// Files that have changed are read again, and so the end of a certificate is told in the log where a connection stays open for long.
+// Left is what share of its life the certificate still has that ends first: 0 where one has ended, and 1 without any,
+// where nothing does. Files that have changed are read again, and so the end of a certificate is told in the log where
+// a connection stays open for long.
 func (c *Certificates) Left() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

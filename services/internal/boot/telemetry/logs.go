@@ -16,9 +16,9 @@ type Logs struct {
 	provider *sdklog.LoggerProvider // nil: off
 }
 
-// StartLogs sends log lines where OTEL_LOGS_EXPORTER is otlp, or OTEL_EXPORTER_OTLP_LOGS_ENDPOINT is set. The endpoint for all signals
-// alone does not send them: they are on stderr, which most clusters collect, and would be stored twice. What can't be sent is told
-// to log, which must not be one that sends.
+// StartLogs sends log lines where OTEL_LOGS_EXPORTER is otlp, or OTEL_EXPORTER_OTLP_LOGS_ENDPOINT is set. The endpoint
+// for all signals alone does not send them: they are on stderr, which most clusters collect, and would be stored twice.
+// What can't be sent is told to log, which must not be one that sends.
 func StartLogs(ctx context.Context, getenv func(string) string, log *slog.Logger, service, version string) (Logs, error) {
 	asked := getenv("OTEL_LOGS_EXPORTER") != "" || getenv("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") != ""
 	if !asked || disabled(getenv) {
@@ -52,7 +52,8 @@ func newLogExporter(ctx context.Context, getenv func(string) string) (sdklog.Exp
 	return otlploggrpc.New(ctx)
 }
 
-// Also returns a logger that writes what log does, and sends it as well. The ids of the context's span are the record's own.
+// Also returns a logger that writes what log does, and sends it as well. The ids of the context's span are the record's
+// own.
 func (l Logs) Also(log *slog.Logger, name string) *slog.Logger {
 	if l.provider == nil {
 		return log

@@ -19,9 +19,9 @@ type PoolKubelet struct {
 	Kubelet *runtime.RawExtension
 }
 
-// OwnClasses gives each pool whose kubelet settings differ from those of the first pool of the class, or from the class's
-// own, a copy of the class with its settings, which is named in the result under the pool's name. It is for those who plan with
-// the objects: pools of an old form could share a class and differ in their kubelets.
+// OwnClasses gives each pool whose kubelet settings differ from those of the first pool of the class, or from the
+// class's own, a copy of the class with its settings, which is named in the result under the pool's name. It is for
+// those who plan with the objects: pools of an old form could share a class and differ in their kubelets.
 func OwnClasses(class *awsv1.EC2NodeClass, pools []PoolKubelet) map[string]*awsv1.EC2NodeClass {
 	settings := class.Spec.Kubelet
 	if settings == nil {

@@ -50,7 +50,8 @@ func (r *reader) assume() {
 	}
 }
 
-// giveNames names the objects that have no name, each by its own: as the API server would by generateName, or else any that is free.
+// giveNames names the objects that have no name, each by its own: as the API server would by generateName, or else any
+// that is free.
 func (r *reader) giveNames() {
 	for _, e := range r.read {
 		m, ok := e.object.(metav1.Object)

@@ -233,7 +233,8 @@ func TestInAFolderTheLastOfANameCounts(t *testing.T) {
 	}
 }
 
-// TestWhatCanNotBeReadIsNotMissing has a class in the file that is no good: to say that a plain one stands for it would be wrong.
+// TestWhatCanNotBeReadIsNotMissing has a class in the file that is no good: to say that a plain one stands for it would
+// be wrong.
 func TestWhatCanNotBeReadIsNotMissing(t *testing.T) {
 	t.Parallel()
 	const pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n" +

@@ -131,7 +131,8 @@ type workloadRef struct {
 	ScaleDown string `json:"scaleDown"` // of a Deployment: never, which is also "", onsuccess or progressively
 }
 
-// takeTemplates gives Rollouts the pods of the objects that they name. Deployments keep their own unless they are to be scaled down.
+// takeTemplates gives Rollouts the pods of the objects that they name. Deployments keep their own unless they are to be
+// scaled down.
 func (r *reader) takeTemplates() {
 	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
 		own, ok := e.object.(*appsv1.Deployment)

@@ -39,8 +39,8 @@ type Options struct {
 	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
 	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, an autoscaler as its least number of replicas.
 	Assume bool
-	// Strict refuses fields that are not known or given twice, and objects without fields that their schema requires. Without it
-	// the former are ignored with a warning, as by the API server, and the latter assumed.
+	// Strict refuses fields that are not known or given twice, and objects without fields that their schema requires.
+	// Without it the former are ignored with a warning, as by the API server, and the latter assumed.
 	Strict bool
 	// InstanceProfile is what the old setting aws.defaultInstanceProfile was; "" when that is not known.
 	InstanceProfile string

@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
-// required fills in fields that Karpenter's schema insists on, although it is clear what they would be: with a warning, and not
-// where options are strict. It tells whether the object is to be read.
+// required fills in fields that Karpenter's schema insists on, although it is clear what they would be: with a warning,
+// and not where options are strict. It tells whether the object is to be read.
 func (r *reader) required(doc document, h header, obj runtime.Object) bool {
 	switch o := obj.(type) {
 	case *karpenterv1.NodePool:
@@ -38,7 +38,8 @@ func (r *reader) someList(doc document, h header, list *[]karpenterv1.Requiremen
 	return r.gap(doc, h, parent, "requirements", noRequirements)
 }
 
-// consolidateAfter is missed only where something else is said of disruption: without that the schema has a default for all of it.
+// consolidateAfter is missed only where something else is said of disruption: without that the schema has a default for
+// all of it.
 func (r *reader) consolidateAfter(doc document, h header, d *karpenterv1.Disruption) bool {
 	if d.ConsolidateAfter != "" || d.ConsolidationPolicy == "" && d.Budgets == nil {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 )
 
-// TestWhatTheSchemaRequiresIsNotMissedInSilence looks at fields that are plain without being written: a warning says what they
-// are taken for, what is converted has them, and strict options refuse that.
+// TestWhatTheSchemaRequiresIsNotMissedInSilence looks at fields that are plain without being written: a warning says
+// what they are taken for, what is converted has them, and strict options refuse that.
 func TestWhatTheSchemaRequiresIsNotMissedInSilence(t *testing.T) {
 	t.Parallel()
 	const ref = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}"

@@ -83,8 +83,8 @@ func (r *reader) scale() {
 	}
 }
 
-// keeps is how many replicas are left of so many, and why. A HorizontalPodAutoscaler leaves a workload alone that has none: that
-// is how one is switched off.
+// keeps is how many replicas are left of so many, and why. A HorizontalPodAutoscaler leaves a workload alone that has
+// none: that is how one is switched off.
 func (s scaler) keeps(has int32) (n int32, why string) {
 	most := cmp.Or(s.Spec.MaxReplicas, s.Spec.MaxReplicaCount)
 	paused, err := strconv.ParseInt(s.Metadata.Annotations["autoscaling.keda.sh/paused-replicas"], 10, 32)

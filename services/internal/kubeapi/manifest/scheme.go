@@ -19,8 +19,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
-// newScheme knows every kind that Kerf reads. It stands here, where files are read: a program that has it has the code of all
-// these kinds.
+// newScheme knows every kind that Kerf reads. It stands here, where files are read: a program that has it has the code
+// of all these kinds.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -166,8 +166,8 @@ const notYAML = "not YAML: "
 
 var lineNumber = regexp.MustCompile(`line (\d+): ?`)
 
-// mildly reads a document again that is not strictly YAML, where that is for want of unique fields. A field may stand beside a
-// merge key (<<) whose fields have its name.
+// mildly reads a document again that is not strictly YAML, where that is for want of unique fields. A field may stand
+// beside a merge key (<<) whose fields have its name.
 func mildly(doc document, problem *Error) document {
 	asJSON, err := yaml.YAMLToJSON(doc.text)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// DeletionCost is what a pod says of how costly its deletion is, and whether Kerf says that. It is zero where nothing is said,
-// or what is said is no number: the ReplicaSet controller ignores such a value as well.
+// DeletionCost is what a pod says of how costly its deletion is, and whether Kerf says that. It is zero where nothing
+// is said, or what is said is no number: the ReplicaSet controller ignores such a value as well.
 func DeletionCost(p *corev1.Pod) (cost int32, byKerf bool) {
 	said, is := p.Annotations[labels.PodDeletionCost]
 	if !is {
@@ -24,9 +24,10 @@ func DeletionCost(p *corev1.Pod) (cost int32, byKerf bool) {
 	return int32(v), said == p.Annotations[labels.PodDeletionCostByKerf]
 }
 
-// Replica says of a pod whether its deletion cost is Kerf's to say, and what Kerf has said; 0 for nothing. It is where a controller
-// that deletes by these costs has made the pod, the pod is not going anyway, and users have said none. One that is not ready is deleted
-// before all that are, whatever it costs: it is told once it is, and a pod that starts is not changed meanwhile.
+// Replica says of a pod whether its deletion cost is Kerf's to say, and what Kerf has said; 0 for nothing. It is where
+// a controller that deletes by these costs has made the pod, the pod is not going anyway, and users have said none. One
+// that is not ready is deleted before all that are, whatever it costs: it is told once it is, and a pod that starts is
+// not changed meanwhile.
 func Replica(p *corev1.Pod) (cost int32, is bool) {
 	owner := metav1.GetControllerOf(p)
 	if owner == nil || p.DeletionTimestamp != nil || !Ready(p) || owner.Kind != "ReplicaSet" && owner.Kind != "ReplicationController" {

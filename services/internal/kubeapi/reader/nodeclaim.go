@@ -15,9 +15,9 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// NodeClaim reads what an object says of the claim that it stands for. It does not say what the claim was bought for and for
-// how much, what else it might have been launched as, and which disruption takes it away. An error names the first field that
-// can't be read.
+// NodeClaim reads what an object says of the claim that it stands for. It does not say what the claim was bought for
+// and for how much, what else it might have been launched as, and which disruption takes it away. An error names the
+// first field that can't be read.
 func NodeClaim(o *karpenterv1.NodeClaim) (model.Claim, error) {
 	c := model.Claim{
 		ID: model.ClaimID(o.Name), NodePool: model.PoolName(o.Labels[labels.NodePool]),
@@ -65,8 +65,9 @@ func NodeClaim(o *karpenterv1.NodeClaim) (model.Claim, error) {
 	return c, claimTimes(o, &c)
 }
 
-// hash is a hash of Kerf's. One of Karpenter's, which has its version beside it, is made one that no hash of Kerf's compares with:
-// Karpenter writes its own also on claims of Kerf's that it finds, and who takes these up again gives them the present ones.
+// hash is a hash of Kerf's. One of Karpenter's, which has its version beside it, is made one that no hash of Kerf's
+// compares with: Karpenter writes its own also on claims of Kerf's that it finds, and who takes these up again gives
+// them the present ones.
 func hash(o *karpenterv1.NodeClaim, key, version string) string {
 	if h := o.Annotations[key]; h == "" || o.Annotations[version] == "" {
 		return h

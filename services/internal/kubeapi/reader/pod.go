@@ -16,8 +16,9 @@ func Ready(p *corev1.Pod) bool {
 	})
 }
 
-// DoNotDisrupt reads karpenter.sh/do-not-disrupt: "true" protects for ever, which is a zero time, and a positive duration from the pod's
-// start on. A pod that has not started is protected without an end, until it does. Other values protect nothing.
+// DoNotDisrupt reads karpenter.sh/do-not-disrupt: "true" protects for ever, which is a zero time, and a positive
+// duration from the pod's start on. A pod that has not started is protected without an end, until it does. Other values
+// protect nothing.
 func DoNotDisrupt(p *corev1.Pod) (protected bool, until time.Time) {
 	v, ok := p.Annotations[labels.DoNotDisrupt]
 	if !ok || v == "true" {

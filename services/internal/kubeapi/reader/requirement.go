@@ -60,8 +60,8 @@ func NodeTerm(t corev1.NodeSelectorTerm) (out []model.Requirement, unsupported s
 	return out, ""
 }
 
-// Selector reads a label selector; nil stays nil, and an empty one selects everything. The text names the first requirement that
-// can't be read, by its path below the selector.
+// Selector reads a label selector; nil stays nil, and an empty one selects everything. The text names the first
+// requirement that can't be read, by its path below the selector.
 func Selector(s *metav1.LabelSelector) (out *model.Selector, unsupported string) {
 	if s == nil {
 		return nil, ""

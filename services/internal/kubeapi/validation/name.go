@@ -17,7 +17,8 @@ import (
 const longestMaker = content.DNS1035LabelMaxLength - 11
 
 // Names is what is wrong with the name and the namespace of an object of any kind that Kerf reads: an API server takes
-// subdomains of RFC 1123 for names, and for few kinds only labels of it; and what becomes the value of a label must fit in one.
+// subdomains of RFC 1123 for names, and for few kinds only labels of it; and what becomes the value of a label must fit
+// in one.
 func Names(kind string, o metav1.Object) field.ErrorList {
 	at := field.NewPath("metadata")
 	errs := validateName(o.GetName(), content.IsDNS1123Subdomain, at.Child("name"))

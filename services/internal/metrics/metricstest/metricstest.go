@@ -30,8 +30,8 @@ func New(t *testing.T, of metrics.Service) (*metrics.Recorder, prometheus.Gather
 	return r, registry
 }
 
-// Series are the series whose metrics' names begin so, sorted, one a line: name, labels, value. Of a histogram it is the number of
-// values. Series that are zero are left out where all is not set.
+// Series are the series whose metrics' names begin so, sorted, one a line: name, labels, value. Of a histogram it is
+// the number of values. Series that are zero are left out where all is not set.
 func Series(t *testing.T, g prometheus.Gatherer, prefix string, all bool) []string {
 	t.Helper()
 	families, err := g.Gather()

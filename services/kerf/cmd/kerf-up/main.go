@@ -1,6 +1,6 @@
-// Command kerf-up runs planner, actuator and watcher in one process, for one machine, with an etcd of its own. It is what
-// `kerf up` runs, and `kerf catalog fetch`: a program by itself because of its weight, as etcd's server and the AWS SDK are not for
-// those who only plan.
+// Command kerf-up runs planner, actuator and watcher in one process, for one machine, with an etcd of its own. It is
+// what `kerf up` runs, and `kerf catalog fetch`: a program by itself because of its weight, as etcd's server and the
+// AWS SDK are not for those who only plan.
 package main
 
 import (

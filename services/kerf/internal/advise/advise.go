@@ -28,7 +28,8 @@ type Advice struct {
 	Subject string
 	// Field is where in the object.
 	Field string
-	// Note is what to make sure of first, because the plan buys with the change what it did not buy; "" when there is nothing.
+	// Note is what to make sure of first, because the plan buys with the change what it did not buy; "" when there is
+	// nothing.
 	Note string
 	// Saving is by how much the cluster costs less, micro-dollars per hour; negative where it costs more, which is advised
 	// only where MorePods is above 0.
@@ -54,8 +55,8 @@ type Options struct {
 	Decide Decider
 	// Stop is asked before each plan whether to give up, for callers that wait no longer; nil never does.
 	Stop func() bool
-	// Halt is asked all the time during a plan of the planner whether to give that up; nil never does. What was found before
-	// remains.
+	// Halt is asked all the time during a plan of the planner whether to give that up; nil never does. What was found
+	// before remains.
 	Halt func() bool
 }
 
@@ -233,8 +234,8 @@ func (s *adviser) choose() []Advice {
 	}
 }
 
-// pick is the indexes of the best that was found, one of each group. Changes that cost money to place pods leave a place for
-// those that save.
+// pick is the indexes of the best that was found, one of each group. Changes that cost money to place pods leave a
+// place for those that save.
 func (s *adviser) pick() []int {
 	var places, saves []int
 	for i := range s.found {

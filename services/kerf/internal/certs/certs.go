@@ -1,8 +1,9 @@
 // Package certs makes the certificates by which Kerf's services know each other, for clusters without cert-manager: the
 // same that deploy/components/cert-manager asks for, as files and as Secrets.
 //
-// Two authorities sign: one for the services and their operators, and one for etcd, so that what lets a service call another
-// lets it into no store. It must never know who may call what; that is in each service's config. Start reading at Renew.
+// Two authorities sign: one for the services and their operators, and one for etcd, so that what lets a service call
+// another lets it into no store. It must never know who may call what; that is in each service's config. Start reading
+// at Renew.
 package certs
 
 import (
@@ -100,8 +101,8 @@ func leaves(namespace string) []leaf {
 	}
 }
 
-// Renew makes every certificate anew, signed by the authorities in the folder, or by new ones where there are none, and writes
-// them to files. What services hold already goes on to work: they trust the authority, not the certificate.
+// Renew makes every certificate anew, signed by the authorities in the folder, or by new ones where there are none, and
+// writes them to files. What services hold already goes on to work: they trust the authority, not the certificate.
 func Renew(cfg Config) ([]Secret, error) {
 	authorities := map[string]*authority{}
 	for _, name := range []string{servicesCA, etcdCA} {

@@ -137,7 +137,8 @@ not worth their price. This program asks it what it would do, and runs it.`,
 		return fmt.Errorf("%w; see %s --help", flagError(c, err), c.CommandPath())
 	})
 	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newCerts(std), newCatalog(), newUp(), newVersion(std))
-	// The library's own command prints its help for a shell that it does not know, and ends well: a profile would read that.
+	// The library's own command prints its help for a shell that it does not know, and ends well: a profile would read
+	// that.
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

@@ -74,8 +74,8 @@ func checkAddress(addr string, service protoreflect.ServiceDescriptor) error {
 	return nil
 }
 
-// tlsFor takes from the folder what no flag says. A service that a forwarded port leads to, or that another names by the address
-// of its pod, has its name in its certificate, and not the address.
+// tlsFor takes from the folder what no flag says. A service that a forwarded port leads to, or that another names by
+// the address of its pod, has its name in its certificate, and not the address.
 func (c *client) tlsFor(addr string, service protoreflect.ServiceDescriptor) rpc.ClientTLS {
 	tls := c.tls
 	if c.dir == "" {

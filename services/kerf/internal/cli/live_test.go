@@ -204,8 +204,8 @@ func TestTheLiveClusterIsPlannedFor(t *testing.T) {
 	}
 }
 
-// newer is the planner of a newer release, whose plans have reasons that this one does not know: those that only explain, and those of
-// disruptions.
+// newer is the planner of a newer release, whose plans have reasons that this one does not know: those that only
+// explain, and those of disruptions.
 type newer struct {
 	plannerpb.UnimplementedPlannerServiceServer
 }

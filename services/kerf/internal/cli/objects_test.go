@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
 )
 
-// TestWhatKubectlGetsOfACluster plans for the objects of a live cluster, as kubectl get -o yaml prints them: two m5.xlarge with
-// a small pod each, and the claims that Karpenter has made for them.
+// TestWhatKubectlGetsOfACluster plans for the objects of a live cluster, as kubectl get -o yaml prints them: two
+// m5.xlarge with a small pod each, and the claims that Karpenter has made for them.
 func TestWhatKubectlGetsOfACluster(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/live-objects.yaml")

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// upProgram runs the services, and asks AWS. It is a program of its own, so that this one carries neither etcd nor the AWS SDK.
+// upProgram runs the services, and asks AWS. It is a program of its own, so that this one carries neither etcd nor the
+// AWS SDK.
 const upProgram = "kerf-up"
 
 func newUp() *cobra.Command {

@@ -14,9 +14,9 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
-// bind does what a cluster's controller of volumes has done before a pod is scheduled, which files don't show: it gives a
-// claim the volume among the files that it names or that is right for it. Claims that have theirs stay as they are, and so do
-// those whose volume is chosen with the node of their pod.
+// bind does what a cluster's controller of volumes has done before a pod is scheduled, which files don't show: it gives
+// a claim the volume among the files that it names or that is right for it. Claims that have theirs stay as they are,
+// and so do those whose volume is chosen with the node of their pod.
 func (m *missing) bind(objects []runtime.Object) {
 	s := volumes.In(objects)
 	for _, c := range s.Claims {

@@ -14,7 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 )
 
-// TestWhichVolumesClaimsHaveBeforeTheirPodsRun has a claim "data" of class "disk", or a StatefulSet "db" that makes two of that name.
+// TestWhichVolumesClaimsHaveBeforeTheirPodsRun has a claim "data" of class "disk", or a StatefulSet "db" that makes two
+// of that name.
 func TestWhichVolumesClaimsHaveBeforeTheirPodsRun(t *testing.T) {
 	t.Parallel()
 	spec := corev1.PersistentVolumeClaimSpec{

@@ -25,8 +25,8 @@ type Owned struct {
 	Claims  []*karpenterv1.NodeClaim
 }
 
-// Put puts into a snapshot that has everything else what Kerf knows of claims of its own: of its own NodeClaims, and in the place
-// of Karpenter's. Nodes get the claims that stand for them. notes say what is left out, a sentence each.
+// Put puts into a snapshot that has everything else what Kerf knows of claims of its own: of its own NodeClaims, and in
+// the place of Karpenter's. Nodes get the claims that stand for them. notes say what is left out, a sentence each.
 func (o Owned) Put(s *clusterpb.Snapshot, types *catalog.Catalog) (notes []string) {
 	p := owner{Owned: o, s: s, prices: map[string]int64{}, types: map[string]*catalog.Type{}}
 	for i := range types.Types {
@@ -68,8 +68,8 @@ func offeringOf(instanceType, zone string, c clusterpb.CapacityType) string {
 	return instanceType + "/" + zone + "/" + c.String()
 }
 
-// claim is what Kerf knows of a claim. An error names the field that can't be read. Of a type that the catalogue does not have
-// nothing is known that a decision could be made by.
+// claim is what Kerf knows of a claim. An error names the field that can't be read. Of a type that the catalogue does
+// not have nothing is known that a decision could be made by.
 func (p *owner) claim(o *karpenterv1.NodeClaim) (*clusterpb.Claim, error) {
 	c, err := reader.NodeClaim(o)
 	if err != nil {
@@ -99,8 +99,8 @@ func (p *owner) claim(o *karpenterv1.NodeClaim) (*clusterpb.Claim, error) {
 	return out, nil
 }
 
-// listed is what a type costs where no offering says: the list price, or an estimate; what is reserved counts as offerings of its
-// kind do.
+// listed is what a type costs where no offering says: the list price, or an estimate; what is reserved counts as
+// offerings of its kind do.
 func listed(t *catalog.Type, c model.CapacityType) int64 {
 	const share = 1000
 	switch c {
@@ -146,8 +146,8 @@ func sameHash(claim, owner map[string]string, hash, version, own string) string 
 	}
 }
 
-// nodes gives each node the claim that stands for it, and the time of its last event: of a pod that is there, or of one that has gone
-// where the claim's object says so.
+// nodes gives each node the claim that stands for it, and the time of its last event: of a pod that is there, or of one
+// that has gone where the claim's object says so.
 func (p *owner) nodes() {
 	claims := map[string]*clusterpb.Claim{}
 	for _, c := range p.s.GetClaims() {

@@ -90,8 +90,8 @@ func TitleOf(o runtime.Object) string {
 	return Title(o.GetObjectKind().GroupVersionKind().Kind, namespace, m.GetName())
 }
 
-// Add takes an object that has its defaults and is valid; it belongs to the builder from then on. One that says nothing to a dry
-// run is left out. Errors are *ObjectErrors.
+// Add takes an object that has its defaults and is valid; it belongs to the builder from then on. One that says nothing
+// to a dry run is left out. Errors are *ObjectErrors.
 func (b *Builder) Add(o runtime.Object) error {
 	switch o := o.(type) {
 	case *karpenterv1.NodeClaim:

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// Elsewhere says, in a line each, what of pools and workloads is meant for nodes that others than Kerf run: labels of EKS Auto
-// Mode, and pods that want a node of no pool.
+// Elsewhere says, in a line each, what of pools and workloads is meant for nodes that others than Kerf run: labels of
+// EKS Auto Mode, and pods that want a node of no pool.
 func Elsewhere(objects []runtime.Object) (notes []string) {
 	for _, o := range objects {
 		if pool, ok := o.(*karpenterv1.NodePool); ok {
@@ -44,8 +44,8 @@ func poolElsewhere(pool *karpenterv1.NodePool) (notes []string) {
 	return notes
 }
 
-// ofOthers is the label that says here what one says of instance types elsewhere, or nowhere, and what the latter is; "" for any
-// other.
+// ofOthers is the label that says here what one says of instance types elsewhere, or nowhere, and what the latter is;
+// "" for any other.
 func ofOthers(key string) (here, is string) {
 	if here, ok := labels.OfAutoMode(key); ok {
 		return here, "a label of EKS Auto Mode's nodes"

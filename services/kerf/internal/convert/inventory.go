@@ -185,8 +185,8 @@ func zoneIDs(classes ...*awsv1.EC2NodeClass) map[string]string {
 	return ids
 }
 
-// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at EC2's price or,
-// where the catalogue has none of those, at an estimate. What has no known price is not sold.
+// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at EC2's
+// price or, where the catalogue has none of those, at an estimate. What has no known price is not sold.
 func offerings(c *catalog.Catalog, zones map[string]bool, ids map[string]string) []*clusterpb.Offering {
 	told := c.ToldSpotPrices()
 	var out []*clusterpb.Offering

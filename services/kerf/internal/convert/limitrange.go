@@ -10,9 +10,9 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/limitrange"
 )
 
-// Ranged takes LimitRanges off some objects, and gives containers the requests and limits that the API server would give them by these:
-// a pod that it has admitted already has them. A note says whose. Requests decide where pods fit, and a container without any fits
-// wherever there is room for its pod.
+// Ranged takes LimitRanges off some objects, and gives containers the requests and limits that the API server would
+// give them by these: a pod that it has admitted already has them. A note says whose. Requests decide where pods fit,
+// and a container without any fits wherever there is room for its pod.
 func Ranged(objects []runtime.Object) (out []runtime.Object, notes []string) {
 	defaults := map[string]*limitrange.Defaults{}
 	for _, o := range objects {

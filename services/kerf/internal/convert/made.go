@@ -151,8 +151,8 @@ func makerOf(o metav1.Object, by *metav1.OwnerReference) string {
 	return Title(by.Kind, namespace, by.Name)
 }
 
-// podsByMaker are the pods that have not ended, by the Titles of what makes them: their controller, and of a ReplicaSet what made
-// that. Where the ReplicaSet is not among the objects, its name says so: that of a Deployment, and a hash.
+// podsByMaker are the pods that have not ended, by the Titles of what makes them: their controller, and of a ReplicaSet
+// what made that. Where the ReplicaSet is not among the objects, its name says so: that of a Deployment, and a hash.
 func podsByMaker(objects []runtime.Object) map[string][]*corev1.Pod {
 	sets := map[string]*appsv1.ReplicaSet{}
 	for _, o := range objects {
@@ -194,8 +194,8 @@ func podsByMaker(objects []runtime.Object) map[string][]*corev1.Pod {
 // rolloutHash is the label of the pods of Argo Rollouts.
 const rolloutHash = "rollouts-pod-template-hash"
 
-// hasPods says that pods of the workload are among the objects. A Deployment may be guessed from a name, so that its selector
-// has to agree.
+// hasPods says that pods of the workload are among the objects. A Deployment may be guessed from a name, so that its
+// selector has to agree.
 func hasPods(o runtime.Object, pods map[string][]*corev1.Pod) bool {
 	own := pods[TitleOf(o)]
 	d, ok := o.(*appsv1.Deployment)

@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 )
 
-// unready is what an object's status says that keeps it from being used, by the first of the conditions that Ready follows from;
-// "" where it says nothing, or was about another spec.
+// unready is what an object's status says that keeps it from being used, by the first of the conditions that Ready
+// follows from; "" where it says nothing, or was about another spec.
 func unready(o metav1.Object, conditions []metav1.Condition, from []string) string {
 	why := meta.FindStatusCondition(conditions, karpenterv1.ConditionReady)
 	if why == nil || why.Status != metav1.ConditionFalse || why.ObservedGeneration != 0 && why.ObservedGeneration != o.GetGeneration() {
@@ -48,8 +48,8 @@ func readyClass(c *awsv1.EC2NodeClass) *clusterpb.Reason {
 	}
 }
 
-// readyPools marks the pools whose status says that they are not ready. Where that is for their class, and the class is among the
-// objects, the class says itself what it is.
+// readyPools marks the pools whose status says that they are not ready. Where that is for their class, and the class is
+// among the objects, the class says itself what it is.
 func (b *Builder) readyPools(s *clusterpb.Snapshot) (warnings []string) {
 	for _, p := range b.pools {
 		text := unready(p, p.Status.Conditions, []string{karpenterv1.ConditionValidationSucceeded, karpenterv1.ConditionNodeClassReady})

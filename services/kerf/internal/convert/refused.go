@@ -11,8 +11,9 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
-// Refused says, in a line each, what the API server would refuse of workloads and budgets, or what is hardly meant, and changes
-// what is planned: labels, resources, ports, selectors, spread constraints, tolerations, weights; and whose pods it takes in no case.
+// Refused says, in a line each, what the API server would refuse of workloads and budgets, or what is hardly meant, and
+// changes what is planned: labels, resources, ports, selectors, spread constraints, tolerations, weights; and whose
+// pods it takes in no case.
 func Refused(objects []runtime.Object) (notes []string) {
 	for _, o := range objects {
 		var problems []string

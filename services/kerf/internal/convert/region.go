@@ -32,8 +32,9 @@ func (w World) CheckZones() error {
 	return nil
 }
 
-// In is the world for objects that name these places. Objects of another region than the catalogue's are planned for with what is
-// bundled of their region, or else with the catalogue's types and prices; assumed says so, "" where nothing had to be.
+// In is the world for objects that name these places. Objects of another region than the catalogue's are planned for
+// with what is bundled of their region, or else with the catalogue's types and prices; assumed says so, "" where
+// nothing had to be.
 func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range w.Zones {
 		p.Zone(z)
@@ -64,8 +65,8 @@ func (w World) In(p Places) (_ World, assumed string) {
 		"what is sold there differs, and so do prices; --catalog FILE takes a catalogue of that region", w.Catalog.Region, home, strings.Join(names, ", "))
 }
 
-// with is the world of another catalogue. A zone of its region that objects name and the catalogue does not have, such as a local
-// zone, is taken to sell all that the region does.
+// with is the world of another catalogue. A zone of its region that objects name and the catalogue does not have, such
+// as a local zone, is taken to sell all that the region does.
 func (w World) with(c *catalog.Catalog, p Places) (_ World, assumed string) {
 	var added []string
 	for _, z := range p.Zones(c.Region) {

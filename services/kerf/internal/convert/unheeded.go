@@ -17,7 +17,8 @@ const (
 	daemonSetAs = "cluster-autoscaler.kubernetes.io/daemonset-pod"
 )
 
-// Unheeded says which pods tell the Cluster Autoscaler something that Kerf does not heed. Of a DaemonSet's own it does not heed it either.
+// Unheeded says which pods tell the Cluster Autoscaler something that Kerf does not heed. Of a DaemonSet's own it does
+// not heed it either.
 func Unheeded(objects []runtime.Object) (notes []string) {
 	var kept, daemons []string
 	for _, o := range objects {

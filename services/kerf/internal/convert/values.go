@@ -83,7 +83,8 @@ func known(w World) map[string]map[string]bool {
 		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
 		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
 	}
-	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them all the same.
+	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them
+	// all the same.
 	all, err := instancetype.Catalog(w.Catalog.Types, instancetype.Settings{})
 	if err != nil {
 		return nil
@@ -104,8 +105,8 @@ func known(w World) map[string]map[string]bool {
 // typeForm is how AWS names instance types: family, generation and options, and a size.
 var typeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|xlarge|[0-9]+xlarge|metal(-[0-9]+xl)?)$`)
 
-// questionType asks which instance type was meant. One of a family that the catalogue lacks, with a size as AWS has them, may be
-// sold all the same.
+// questionType asks which instance type was meant. One of a family that the catalogue lacks, with a size as AWS has
+// them, may be sold all the same.
 func questionType(v string, known map[string]bool) string {
 	family, _, _ := strings.Cut(v, ".")
 	if !typeForm.MatchString(v) {

@@ -1,7 +1,8 @@
-// Package fetch is the command `kerf catalog fetch`: it has AWS asked what a region sells, and writes that as a catalogue file.
+// Package fetch is the command `kerf catalog fetch`: it has AWS asked what a region sells, and writes that as a
+// catalogue file.
 //
-// What is asked and what errors mean, package survey of the actuator knows. It is part of the program kerf-up, which has AWS's
-// clients in it. Start reading at Main.
+// What is asked and what errors mean, package survey of the actuator knows. It is part of the program kerf-up, which
+// has AWS's clients in it. Start reading at Main.
 package fetch
 
 import (

@@ -228,8 +228,8 @@ func unfilled(err error) error {
 	return err
 }
 
-// located puts the name of the file before an error about an object. Where there are several they are read anew for it, each by
-// itself: that is cheap enough for the end of a command, and reading them together keeps no names.
+// located puts the name of the file before an error about an object. Where there are several they are read anew for it,
+// each by itself: that is cheap enough for the end of a command, and reading them together keeps no names.
 func located(files []File, err error) error {
 	var invalid *kubeapi.InvalidError
 	var object *convert.ObjectError

@@ -145,8 +145,8 @@ type Comparison struct {
 	// Policy says that another policy is part of the change.
 	Policy  bool
 	Assumed []string
-	// Drifts are the nodes that drift by the changes and did not before, by pool and name; NoLongerDrifted those that did before and
-	// do not any more.
+	// Drifts are the nodes that drift by the changes and did not before, by pool and name; NoLongerDrifted those that
+	// did before and do not any more.
 	Drifts, NoLongerDrifted []Drift
 	// Without and With are what becomes of the cluster.
 	Without, With Run

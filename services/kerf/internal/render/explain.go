@@ -149,8 +149,8 @@ func (p *planPage) placement(pl *plannerpb.Placement) {
 		p.field("node", pl.GetNode())
 	case pl.GetNode() != "":
 		room := ", which has capacity for it"
-		if ending := p.view.endingOn(pl.GetNode()); len(ending) > 0 {
-			room += ", or will once " + strings.Join(ending, ", ") + " is gone"
+		if n := p.view.endingOn(pl.GetNode()); n > 0 {
+			room += ", or will once what is being deleted there has left (" + page.Count(n, "pod") + ")"
 		}
 		p.field("node", pl.GetNode()+room)
 	case c != nil:

@@ -274,19 +274,12 @@ func (p *PlanView) isOn(pod, node string) bool {
 	})
 }
 
-// endingOn are the pods of a node that are being deleted, up to mostEnding.
-func (p *PlanView) endingOn(node string) []string {
-	var out []string
+// endingOn is how many pods of a node are being deleted.
+func (p *PlanView) endingOn(node string) (n int) {
 	for _, q := range p.Snapshot.GetPods() {
 		if q.GetNode() == node && q.GetTerminationDeadline() != nil {
-			if len(out) == mostEnding {
-				return append(out[:mostEnding-1], "others")
-			}
-			out = append(out, q.GetId())
+			n++
 		}
 	}
-	return out
+	return n
 }
-
-// mostEnding is how many pods are named that a node's room waits for.
-const mostEnding = 3

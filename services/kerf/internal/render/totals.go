@@ -145,8 +145,8 @@ func (p *planPage) boundSentence(b *plannerpb.LowerBound) string {
 		p.bounded(), p.mark(), page.Dollars(bound), p.mark(), page.Dollars(this))
 }
 
-// bounded is what the bound is about: it says nothing of pods that stay pending, and not that other pods might use the capacity
-// that is there.
+// bounded is what the bound is about: it says nothing of pods that stay pending, and not that other pods might use the
+// capacity that is there.
 func (p *planPage) bounded() string {
 	if someGetNone(p.view.Plan) {
 		return "the pods that get new nodes"

@@ -34,9 +34,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Load reads a config file, strictly, and settings over it. What they leave open is filled in: each service listens on its usual loopback
-// address, the watcher finds the two others there, watcher and actuator have the same cluster, kubeconfig and repair policy,
-// and claims live in an etcd inside the process, in kerf-data beside the file.
+// Load reads a config file, strictly, and settings over it. What they leave open is filled in: each service listens on
+// its usual loopback address, the watcher finds the two others there, watcher and actuator have the same cluster,
+// kubeconfig and repair policy, and claims live in an etcd inside the process, in kerf-data beside the file.
 func Load(path string, set ...string) (Config, error) {
 	cfg, err := defaults(path, set)
 	if err != nil {

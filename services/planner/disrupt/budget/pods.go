@@ -68,8 +68,8 @@ type need struct {
 }
 
 // Reason says why pods can't be evicted now; zero when they can. All together they must stay within each budget; but a
-// budget that allows any, and that no other node of this plan uses, lets one node go whatever it has: the drain takes its pods
-// one after the other.
+// budget that allows any, and that no other node of this plan uses, lets one node go whatever it has: the drain takes
+// its pods one after the other.
 func (p *Pods) Reason(pods []int) model.Reason {
 	needs := make(map[int]need)
 	for _, i := range pods {

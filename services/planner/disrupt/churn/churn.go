@@ -43,9 +43,9 @@ func Hardness(p view.Pod) float64 {
 // mostSought is how many times more a pod weighs at most for having just started where it is looked for what is to go.
 const mostSought = 2
 
-// freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed soon changes
-// again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1 at SettledAfter, or sooner where
-// moved pods rest for less.
+// freshness is how many times more the eviction of a pod weighs because it has not run for long: what has just changed
+// soon changes again, and a saving lasts until then. It falls with the square of the pod's age, from JustStarted to 1
+// at SettledAfter, or sooner where moved pods rest for less.
 func (c *Prices) freshness(bound time.Time) float64 {
 	if bound.IsZero() || c.settled <= 0 {
 		return 1
@@ -54,8 +54,9 @@ func (c *Prices) freshness(bound time.Time) float64 {
 	return min(max(times*times, 1), model.JustStarted)
 }
 
-// Sum is what it costs to evict pods where it is looked for what is to go: less than what it costs now, if they have just started. What
-// young pods keep for now is not replaced by a part of it, which would be packed worse and let its pods rest.
+// Sum is what it costs to evict pods where it is looked for what is to go: less than what it costs now, if they have
+// just started. What young pods keep for now is not replaced by a part of it, which would be packed worse and let its
+// pods rest.
 func (c *Prices) Sum(pods []int) int64 { return c.sum(pods, mostSought) }
 
 // Now is what it costs to evict pods now: what a disruption must make up for.
@@ -72,7 +73,8 @@ func (c *Prices) Settled(pods []int) (last time.Time) {
 	return last
 }
 
-// sum is what it costs to evict pods, micro-dollars, where none weighs more than so many times as much for having just started.
+// sum is what it costs to evict pods, micro-dollars, where none weighs more than so many times as much for having just
+// started.
 func (c *Prices) sum(pods []int, most float64) (out int64) {
 	for _, i := range pods {
 		p := c.v.Pods[i]

@@ -1,8 +1,9 @@
-// Package consolidate removes nodes whose pods can live for less elsewhere: on nodes that stay, or on new ones that cost less.
-// It searches over sets of nodes, tries each on the view, and keeps those of which the saving makes up for the evictions.
+// Package consolidate removes nodes whose pods can live for less elsewhere: on nodes that stay, or on new ones that
+// cost less. It searches over sets of nodes, tries each on the view, and keeps those of which the saving makes up for
+// the evictions.
 //
-// It must never disrupt a node for its own state, such as age or drift: those have gone before. Start reading with Run; what
-// a decision must save is in judge.go, and which nodes to fill rather than remove in worth.go.
+// It must never disrupt a node for its own state, such as age or drift: those have gone before. Start reading with Run;
+// what a decision must save is in judge.go, and which nodes to fill rather than remove in worth.go.
 package consolidate
 
 import (
@@ -27,8 +28,8 @@ const (
 	minSetNodes = 6
 	// mostFew is of how many nodes all sets are tried.
 	mostFew = 6
-	// mostStages is how many times as many nodes one set may remove as budgets let go at once. The others wait, and take no pods
-	// meanwhile.
+	// mostStages is how many times as many nodes one set may remove as budgets let go at once. The others wait, and
+	// take no pods meanwhile.
 	mostStages = 8
 )
 
@@ -46,12 +47,13 @@ type Result struct {
 // Run removes nodes whose pods can run for less elsewhere.
 //
 // It first looks for all that are to go, as if budgets let them go at once. Where budgets let only some go now, it then
-// looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. The next plans
-// go on with what was deferred, as long as that is as much as budgets let go. A search that ended early goes on after the
-// claim resumeAfter; "" begins anew.
+// looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. The next
+// plans go on with what was deferred, as long as that is as much as budgets let go. A search that ended early goes on
+// after the claim resumeAfter; "" begins anew.
 //
-// The first look is rough where more nodes waste money than budgets let go: what it would buy is not bought, so that new nodes
-// are packed with the least search. If it finds no more than budgets let go after all, it is made again with all of it.
+// The first look is rough where more nodes waste money than budgets let go: what it would buy is not bought, so that
+// new nodes are packed with the least search. If it finds no more than budgets let go after all, it is made again with
+// all of it.
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
 	c := consolidation{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
 	c.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(c.open)}
@@ -141,8 +143,9 @@ func (c *consolidation) anew() {
 	}
 }
 
-// target looks for all candidates that are to go, as if budgets let them go at once. It says true, and takes all back, where
-// that is beyond budgets. Else they are part of the plan now; after a rough look nothing is, and nothing is known.
+// target looks for all candidates that are to go, as if budgets let them go at once. It says true, and takes all back,
+// where that is beyond budgets. Else they are part of the plan now; after a rough look nothing is, and nothing is
+// known.
 func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 	dr := c.draft
 	if rough && newTrials(dr, c.appraisal, c.open, nil).withinBudgets() {
@@ -237,8 +240,8 @@ type trials struct {
 	summary     model.DisruptionSummary
 	// left is how many more sets may be tried.
 	left int64
-	// best are the nodes that are best removed, in sets; none where nodes take turns, one by one. Rough says that the sets are
-	// packed with the least search.
+	// best are the nodes that are best removed, in sets; none where nodes take turns, one by one. Rough says that the
+	// sets are packed with the least search.
 	best  []int
 	rough bool
 	// setsFirst says that all sets of few nodes are compared before anything else is tried.
@@ -247,10 +250,12 @@ type trials struct {
 	leaving []bool
 	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.
 	deferred []bool
-	// staged says that one set may be more than budgets let go at once: pods of many nodes fill new ones better than those of a few.
+	// staged says that one set may be more than budgets let go at once: pods of many nodes fill new ones better than
+	// those of a few.
 	staged bool
-	// target says that all is looked for that is to go, whatever pods weigh now for having just started. In other searches young are the
-	// hosts that wait for that, and why: they are to go soon, and are no destinations; settledAt is when the first of them wait no more.
+	// target says that all is looked for that is to go, whatever pods weigh now for having just started. In other
+	// searches young are the hosts that wait for that, and why: they are to go soon, and are no destinations; settledAt
+	// is when the first of them wait no more.
 	target    bool
 	young     map[int]model.Reason
 	settledAt time.Time
@@ -262,13 +267,13 @@ type trials struct {
 	// waiting says that some node that is to go has to wait for another plan; lastSet that the last set of all is being
 	// tried, so that no better pods will come for nodes that are half full.
 	waiting, lastSet bool
-	// full says of a class, by index, that no host has capacity for one of its pods, but for the one whose place plus one is
-	// there; 0 where nothing is known. That stays true: free capacity only shrinks while decisions are made.
+	// full says of a class, by index, that no host has capacity for one of its pods, but for the one whose place plus
+	// one is there; 0 where nothing is known. That stays true: free capacity only shrinks while decisions are made.
 	full []int
 }
 
-// newTrials prepares to try some nodes. The others stay in any case, and are filled first. Those of notKept, by host, are not kept
-// to be filled up; nil for none.
+// newTrials prepares to try some nodes. The others stay in any case, and are filled first. Those of notKept, by host,
+// are not kept to be filled up; nil for none.
 func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int, notKept []bool) *trials {
 	n := len(dr.View.Hosts)
 	t := &trials{
@@ -304,8 +309,8 @@ func (t *trials) withinBudgets() bool {
 	return true
 }
 
-// mayReceive says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never
-// consolidate have none.
+// mayReceive says whether a node may be given pods to save money: its own time to be left alone must be over. Pools
+// that never consolidate have none.
 func mayReceive(dr *draft.Draft, host int) bool {
 	h := dr.View.Hosts[host]
 	if h.Node == nil || h.Claim == nil || h.Pool == nil || h.Pool.ConsolidateAfter == nil {
@@ -424,8 +429,8 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 // avoided says that Kerf's taint keeps pods from a host as long as they find another, since it is to go.
 func (t *trials) avoided(host int) bool { return t.deferred != nil && t.deferred[host] }
 
-// settled says whether decisions that are worth it are so already now, or what is against the first that is not: its pods have just
-// started, and its hosts wait.
+// settled says whether decisions that are worth it are so already now, or what is against the first that is not: its
+// pods have just started, and its hosts wait.
 func (t *trials) settled(parts []draft.Decision) (first model.Reason) {
 	if t.target {
 		return first

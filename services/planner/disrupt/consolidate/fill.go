@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// leastFill is how much of what a node's free capacity could hold at best it must be filled with; else it waits for better pods.
+	// leastFill is how much of what a node's free capacity could hold at best it must be filled with; else it waits for
+	// better pods.
 	leastFill = 0.95
 	// leastWorth is how much of what new nodes cost their pods must be worth; else the pods go wherever they fit.
 	leastWorth = 0.92
@@ -146,8 +147,8 @@ func (t *trials) fillOne(host int, items []market.Item) (took []int, worth float
 	return took, worth
 }
 
-// inTurn parts the pods of a set by when they are moved. Where nodes are drained one after the other the scheduler puts the first that come
-// wherever there is room, whatever was planned to be there later: so they are planned there.
+// inTurn parts the pods of a set by when they are moved. Where nodes are drained one after the other the scheduler puts
+// the first that come wherever there is room, whatever was planned to be there later: so they are planned there.
 func (t *trials) inTurn(hosts []int, items []market.Item) [][]market.Item {
 	if !t.staged {
 		return [][]market.Item{items}

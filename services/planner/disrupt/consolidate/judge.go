@@ -19,20 +19,20 @@ const (
 	bySpot    = 3
 )
 
-// replaceShare is how much of what the removed nodes cost their replacement must save at least. New nodes run beside the old
-// ones for a while, and not all pods come to them.
+// replaceShare is how much of what the removed nodes cost their replacement must save at least. New nodes run beside
+// the old ones for a while, and not all pods come to them.
 const replaceShare = 0.10
 
-// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less; more is what
-// interruptions make of it.
+// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less;
+// more is what interruptions make of it.
 type bar struct {
 	least   int64
 	byShare bool
 	more    int64
 }
 
-// judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
-// preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
+// judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay
+// diverse, and preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
 type judge struct {
 	draft   *draft.Draft
 	v       *view.View
@@ -69,7 +69,8 @@ func (j *judge) settled(d *draft.Decision) model.Reason {
 	return model.Reason{}
 }
 
-// outweigh says that decisions that are worth it would not be so with what buffers lose to them beyond what they have lost already.
+// outweigh says that decisions that are worth it would not be so with what buffers lose to them beyond what they have
+// lost already.
 func (j *judge) outweigh(parts []draft.Decision, lost draft.BuffersLoss) model.Reason {
 	was := j.draft.BuffersLost
 	spent := lost.Price - was.Price
@@ -101,8 +102,8 @@ func (j *judge) prices(d *draft.Decision) (price, weighed, list, cost int64) {
 	return price, weighed, list, cost
 }
 
-// flexible keeps nodes from being exchanged for some that are less flexible than their pool asks for. A policy of best effort is for
-// pods that need a node, and nothing needs this one.
+// flexible keeps nodes from being exchanged for some that are less flexible than their pool asks for. A policy of best
+// effort is for pods that need a node, and nothing needs this one.
 func (j *judge) flexible(d *draft.Decision) model.Reason {
 	at := slices.IndexFunc(d.Replacements, (*purchase.NewClaim).Relaxed)
 	if at < 0 {

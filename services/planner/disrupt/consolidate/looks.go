@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// moreLooks is how often a search for all that are to go is made again, mostLooked of how many candidates: with more of them
-	// one search is about as good as another, and each costs as much.
+	// moreLooks is how often a search for all that are to go is made again, mostLooked of how many candidates: with
+	// more of them one search is about as good as another, and each costs as much.
 	moreLooks  = 4
 	mostLooked = 128
 )
@@ -39,10 +39,10 @@ func (c *consolidation) look(m manner, rough bool) look {
 	return l
 }
 
-// lookAgain takes a search back where nodes that it kept waste more than moving their pods weighs, once they are filled up, and
-// searches again without keeping them: what was meant to fill them did not come, or is not what they have capacity for. Where candidates
-// are few it also searches with all sets of them first. Of all that were made the first search that saves most is the one whose
-// decisions are in the draft in the end.
+// lookAgain takes a search back where nodes that it kept waste more than moving their pods weighs, once they are filled
+// up, and searches again without keeping them: what was meant to fill them did not come, or is not what they have
+// capacity for. Where candidates are few it also searches with all sets of them first. Of all that were made the first
+// search that saves most is the one whose decisions are in the draft in the end.
 func (c *consolidation) lookAgain(l look, rough bool) look {
 	best, most, last := l, saves(c.draft, l.before), true
 	again := func(m manner) {
@@ -76,7 +76,8 @@ func (c *consolidation) takeBack(l look) {
 	}
 }
 
-// saves is what the decisions since a mark save, less what their evictions weigh and what buffers lose, micro-dollars per hour.
+// saves is what the decisions since a mark save, less what their evictions weigh and what buffers lose, micro-dollars
+// per hour.
 func saves(dr *draft.Draft, since draft.Mark) (sum int64) {
 	sum = since.BuffersLost().Price - dr.BuffersLost.Price
 	for _, d := range dr.Since(since) {
@@ -85,9 +86,9 @@ func saves(dr *draft.Draft, since draft.Mark) (sum int64) {
 	return sum
 }
 
-// wasteful are the hosts that a search is not to keep, by host: those that this one did not, and those that it kept and that waste
-// so much, with the pods that come to them, that a replacement would be worth it. It is nil where there are none of these, or
-// too many candidates to look again.
+// wasteful are the hosts that a search is not to keep, by host: those that this one did not, and those that it kept and
+// that waste so much, with the pods that come to them, that a replacement would be worth it. It is nil where there are
+// none of these, or too many candidates to look again.
 func (c *consolidation) wasteful(l look) []bool {
 	dr := c.draft
 	if len(c.open) > mostLooked || l.summary.ResumeAfter != "" {

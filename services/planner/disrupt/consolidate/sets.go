@@ -66,8 +66,8 @@ func (t *trials) atOnce(set []int) []int {
 	})
 }
 
-// trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there, and another half of the set
-// may have used up budgets.
+// trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there, and
+// another half of the set may have used up budgets.
 func (t *trials) trySet(set []int) {
 	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.leaving[h] || !t.mayGo(h).OK() })
 	if len(set) < 2 || !t.try() {
@@ -126,8 +126,8 @@ func (t *trials) together(set []int) (worth []int, ok bool) {
 	return worth, false
 }
 
-// replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well stay, and
-// take the others' pods.
+// replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well
+// stay, and take the others' pods.
 func (t *trials) replacesItself(parts []draft.Decision) []int {
 	var out []int
 	for i := range parts {
@@ -145,8 +145,9 @@ func (t *trials) replacesItself(parts []draft.Decision) []int {
 	return out
 }
 
-// few tries all sets of a few nodes, of which some cost more than their pods are worth, and removes the one that saves most, as long as
-// there is one. What pods are worth is what they would cost among many others: of so few it says little about which go together.
+// few tries all sets of a few nodes, of which some cost more than their pods are worth, and removes the one that saves
+// most, as long as there is one. What pods are worth is what they would cost among many others: of so few it says
+// little about which go together.
 func (t *trials) few(hosts []int) {
 	t.lastSet = true
 	for {

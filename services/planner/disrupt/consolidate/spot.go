@@ -17,11 +17,11 @@ const (
 	minFamilies  = 3
 )
 
-// spotForSpot keeps spot nodes from being replaced one by one by cheaper spot nodes of fewer and fewer kinds: spot prices
-// move all the time, and each move would end on an offering with less spare capacity, until the node is the one most often
-// interrupted. A replacement must list enough that is cheaper than the node, and not what the node is itself. Several nodes
-// may become fewer. Where it is known how often AWS takes back all of them, what need not be taken back more often than the node needs
-// no such diversity.
+// spotForSpot keeps spot nodes from being replaced one by one by cheaper spot nodes of fewer and fewer kinds: spot
+// prices move all the time, and each move would end on an offering with less spare capacity, until the node is the one
+// most often interrupted. A replacement must list enough that is cheaper than the node, and not what the node is
+// itself. Several nodes may become fewer. Where it is known how often AWS takes back all of them, what need not be
+// taken back more often than the node needs no such diversity.
 func (j *judge) spotForSpot(d *draft.Decision) model.Reason {
 	if len(d.Replacements) == 0 || len(d.Replacements) < len(d.Hosts) || !j.allSpot(d.Hosts) {
 		return model.Reason{}
@@ -67,8 +67,8 @@ func (j *judge) diverse(hosts []int, b *purchase.NewClaim, taken reclaims) model
 	}
 }
 
-// reclaims is how often AWS takes back the nodes of a decision that it takes back least, and what may take their place that it
-// takes back most. Before is zero, which is never, where a node is not of spot.
+// reclaims is how often AWS takes back the nodes of a decision that it takes back least, and what may take their place
+// that it takes back most. Before is zero, which is never, where a node is not of spot.
 type reclaims struct {
 	before, after model.ReclaimBand
 	known         bool

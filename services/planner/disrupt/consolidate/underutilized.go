@@ -33,8 +33,8 @@ const (
 
 func many(some, others int) bool { return some > few && float64(some) > someOf*float64(others) }
 
-// poolNotGrowing keeps nodes while many others of their pool are starting for pending pods: what is needed is not known before
-// those pods run, and what is moved now would move again.
+// poolNotGrowing keeps nodes while many others of their pool are starting for pending pods: what is needed is not known
+// before those pods run, and what is moved now would move again.
 func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	starting, started := dr.Starting(dr.View.Hosts[host].Pool)
 	if !many(starting, started) {
@@ -48,8 +48,9 @@ func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	}
 }
 
-// poolNotShrinking keeps nodes while many pods of their pool end: workloads are being scaled down, and what is left of them is not known
-// before that is over. What was moved until then would be moved again, to nodes that were bought for too many.
+// poolNotShrinking keeps nodes while many pods of their pool end: workloads are being scaled down, and what is left of
+// them is not known before that is over. What was moved until then would be moved again, to nodes that were bought for
+// too many.
 func poolNotShrinking(dr *draft.Draft, host int) model.Reason {
 	ending, running := dr.Ending(dr.View.Hosts[host].Pool)
 	if !many(ending, running) {

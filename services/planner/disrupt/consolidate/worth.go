@@ -65,10 +65,10 @@ func (a *Appraisal) cost(host int) int64 {
 // divide parts nodes that may be disrupted into those that are best filled up and those that are best removed, the most
 // wasteful per eviction first.
 //
-// Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions. So
-// nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
-// costs more than it wins, with what pods are left to fill them with. What other hosts can hold counts first. Those of notKept, by
-// host, are not kept; nil for none.
+// Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions.
+// So nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as
+// moving costs more than it wins, with what pods are left to fill them with. What other hosts can hold counts first.
+// Those of notKept, by host, are not kept; nil for none.
 func (t *trials) divide(hosts []int, notKept []bool) (leaving []int) {
 	filler := t.newFiller(hosts)
 	type node struct {
@@ -156,8 +156,8 @@ func (t *trials) newFiller(hosts []int) *filler {
 	return f
 }
 
-// fill is about the most that pods are worth which some free capacity can hold: greedily, the kind first that is worth most for the
-// scarcest resource that it takes, half of what fits at a time, so that kinds mix.
+// fill is about the most that pods are worth which some free capacity can hold: greedily, the kind first that is worth
+// most for the scarcest resource that it takes, half of what fits at a time, so that kinds mix.
 func (f *filler) fill(free view.Vector) float64 {
 	rest, sum := slices.Clone(free), 0.0
 	for range fillRounds {
@@ -189,7 +189,8 @@ func capacity(free, ask view.Vector) float64 {
 	return n
 }
 
-// one is what a pod is worth. That is nothing where it fits beside others; known is false where it may be that nothing is sold for it.
+// one is what a pod is worth. That is nothing where it fits beside others; known is false where it may be that nothing
+// is sold for it.
 func (a *Appraisal) one(pod int) (worth float64, known bool) {
 	worth = a.worth.Of(a.v.Pods[pod].Class)
 	return worth, worth > 0 || a.worth.Floor.Price > 0

@@ -41,8 +41,9 @@ func (dr *Draft) BufferPodsOn(hosts []int) []int {
 	return out
 }
 
-// BuffersKeep says that the rules of pods would let buffers have what they have on hosts that stay, after the moves of decisions that the
-// view has, or what would be in the way: the buffer would get another node for it, and what was saved would be spent again.
+// BuffersKeep says that the rules of pods would let buffers have what they have on hosts that stay, after the moves of
+// decisions that the view has, or what would be in the way: the buffer would get another node for it, and what was
+// saved would be spent again.
 func (dr *Draft) BuffersKeep(decisions ...Decision) model.Reason {
 	if len(dr.buffersTied) == 0 {
 		return model.Reason{}
@@ -78,8 +79,9 @@ type BuffersLoss struct {
 	Without int
 }
 
-// BuffersLose is what buffers lose to the decisions so far and some more: once the scheduler has put the pods that they move where it likes
-// best, which need not be where the plan has them, but not on hosts that it avoids. The view has what the decisions move.
+// BuffersLose is what buffers lose to the decisions so far and some more: once the scheduler has put the pods that they
+// move where it likes best, which need not be where the plan has them, but not on hosts that it avoids. The view has
+// what the decisions move.
 func BuffersLose(dr *Draft, avoids func(host int) bool, more ...Decision) (lost BuffersLoss) {
 	if !slices.ContainsFunc(dr.BufferPods, func(a pack.Assignment) bool { return a.Claim == nil }) {
 		return lost
@@ -114,8 +116,9 @@ func BuffersLose(dr *Draft, avoids func(host int) bool, more ...Decision) (lost 
 	return lost
 }
 
-// buffersLeft puts the pods that decisions move where the scheduler likes best, and buffers' pods where they are, or else wherever there
-// is capacity for them then, on hosts that stay and on replacements. Those that it returns have none.
+// buffersLeft puts the pods that decisions move where the scheduler likes best, and buffers' pods where they are, or
+// else wherever there is capacity for them then, on hosts that stay and on replacements. Those that it returns have
+// none.
 func buffersLeft(dr *Draft, decisions []Decision, stays, avoids func(host int) bool) []market.Item {
 	e, tally := newEmptiest(dr, func(h int) bool { return stays(h) && !avoids(h) }), dr.Scheduler.Tally()
 	buffers := make(map[int]pack.Assignment)

@@ -14,8 +14,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// comeback is the question whether pods get their places when all have left that decisions take away, those of this plan and some more.
-// It is about those pods only to which the latter matter, by pod rules: others were asked about before.
+// comeback is the question whether pods get their places when all have left that decisions take away, those of this
+// plan and some more. It is about those pods only to which the latter matter, by pod rules: others were asked about
+// before.
 type comeback struct {
 	dr  *Draft
 	all []Decision
@@ -82,8 +83,8 @@ func (x *comeback) moved(d *Decision) (out []pack.Assignment) {
 	return out
 }
 
-// firstRefused is the first of the placed pods that could not be bound in its turn, while the nodes that go still are there with all
-// that they have.
+// firstRefused is the first of the placed pods that could not be bound in its turn, while the nodes that go still are
+// there with all that they have.
 func (x *comeback) firstRefused() (refused pack.Assignment, some bool) {
 	placed := slices.DeleteFunc(slices.Clone(x.dr.placed), func(a pack.Assignment) bool { return !x.concerns(a.Pod) })
 	if len(placed) == 0 {
@@ -110,8 +111,8 @@ func (x *comeback) firstRefused() (refused pack.Assignment, some bool) {
 	return placed[i], true
 }
 
-// stuck is one of the moved pods that never comes back once all have left and the nodes are gone, if each time the first that may
-// comes: another order might have a place for each, but no controller keeps them in one.
+// stuck is one of the moved pods that never comes back once all have left and the nodes are gone, if each time the
+// first that may comes: another order might have a place for each, but no controller keeps them in one.
 func (x *comeback) stuck() (pod pack.Assignment, some bool) {
 	mark := x.dr.Scheduler.Mark()
 	defer x.dr.Scheduler.Revert(mark)

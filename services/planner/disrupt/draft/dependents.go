@@ -49,10 +49,11 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 	return out
 }
 
-// DependentsStay says whether pods that this plan has placed may still be there once the nodes of some more decisions are gone,
-// whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting for another. What
-// takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep none from its turn. No pod was
-// placed as if a static pool's replacement could be bought, so that all are asked about one.
+// DependentsStay says whether pods that this plan has placed may still be there once the nodes of some more decisions
+// are gone, whose pods have moved already; and whether the pods of all nodes that go may come back then, none waiting
+// for another. What takes the place of those nodes joins before the first pod is bound: its pods of DaemonSets keep
+// none from its turn. No pod was placed as if a static pool's replacement could be bought, so that all are asked about
+// one.
 func (dr *Draft) DependentsStay(more ...Decision) model.Reason {
 	for _, n := range dr.countsOf(more) {
 		for _, a := range dr.dependents[n] {
@@ -88,8 +89,8 @@ func (dr *Draft) relied(a pack.Assignment, how string) model.Reason {
 	}
 }
 
-// countsOf are the counts that decisions change, by pods that leave, pods that end with their nodes, and those that new nodes
-// bring.
+// countsOf are the counts that decisions change, by pods that leave, pods that end with their nodes, and those that new
+// nodes bring.
 func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
 	rules := dr.Scheduler.Rules()
 	for _, d := range decisions {

@@ -57,8 +57,8 @@ type Decision struct {
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving      int64
 	Explanation model.Reason
-	// Churn is what the evictions are weighed at, micro-dollars, and PayBack how long it takes for the saving to make up for
-	// them; 0 where the reason is not money.
+	// Churn is what the evictions are weighed at, micro-dollars, and PayBack how long it takes for the saving to make
+	// up for them; 0 where the reason is not money.
 	Churn   int64
 	PayBack time.Duration
 	// Workloads are whose pods are evicted.
@@ -93,15 +93,18 @@ type Draft struct {
 	// before is how many pods were placed on each host before the search began; awaited says that some of them are real.
 	before  []int
 	awaited []bool
-	// starting and started count, by pool, nodes for pending pods that are bought or on their way, and nodes that have started.
+	// starting and started count, by pool, nodes for pending pods that are bought or on their way, and nodes that have
+	// started.
 	starting, started []int
-	// ending and running count, by pool, pods on nodes that stay: those that are being deleted, and the others. DaemonSets' are not meant.
+	// ending and running count, by pool, pods on nodes that stay: those that are being deleted, and the others.
+	// DaemonSets' are not meant.
 	ending, running []int
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
 	circles []int32
-	// placed are the Assignments in their order, without the pods of buffers; buffersTied are of those which pod rules concern.
+	// placed are the Assignments in their order, without the pods of buffers; buffersTied are of those which pod rules
+	// concern.
 	placed, buffersTied []pack.Assignment
 
 	// What decisions change. A host with a decision is removed from the view, and its verdict is why.
@@ -117,8 +120,8 @@ type Draft struct {
 	Unhealthy []model.Reason
 	// Verdicts say, by host, why a node goes or stays; zero as long as neither is decided.
 	Verdicts []model.Reason
-	// Candidates are the hosts that passed EveryMethod, the best to disrupt first. A method skips those that have a decision
-	// or a verdict by then.
+	// Candidates are the hosts that passed EveryMethod, the best to disrupt first. A method skips those that have a
+	// decision or a verdict by then.
 	Candidates []int
 	// Decisions grow by Keep alone.
 	Decisions []Decision
@@ -190,8 +193,9 @@ func countEnding(v *view.View) (ending, running []int) {
 	return ending, running
 }
 
-// endingFor is how long pods that end count as ending once the last pod has come or gone on their node. Most pods have half a minute for it; what takes
-// longer, as it may for good where a kubelet is dead or a finalizer stays, is not waited for.
+// endingFor is how long pods that end count as ending once the last pod has come or gone on their node. Most pods have
+// half a minute for it; what takes longer, as it may for good where a kubelet is dead or a finalizer stays, is not
+// waited for.
 const endingFor = 2 * time.Minute
 
 // ends says that a pod is being deleted which makes room.

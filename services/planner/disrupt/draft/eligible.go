@@ -49,8 +49,8 @@ func (dr *Draft) About(host int, r model.Reason) model.Reason {
 	return r
 }
 
-// MethodsThatCanWait is the chain for what could as well wait, after EveryMethod: nodes that are replaced in time, drift and
-// consolidation.
+// MethodsThatCanWait is the chain for what could as well wait, after EveryMethod: nodes that are replaced in time,
+// drift and consolidation.
 func MethodsThatCanWait() []Check {
 	return []Check{
 		rested,    // no pod may have been moved a short time ago
@@ -72,8 +72,8 @@ func ownPool(dr *Draft, host int) model.Reason {
 	return model.Reason{Code: model.CodeNotOwned, Message: fmt.Sprintf("its node pool %s does not exist", h.Claim.NodePool)}
 }
 
-// soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here. One that is being deleted takes
-// its nodes with it.
+// soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here. One that is
+// being deleted takes its nodes with it.
 func soundPool(dr *Draft, host int) model.Reason {
 	p := dr.View.Hosts[host].Pool
 	switch p.NotReady.Code {
@@ -171,8 +171,8 @@ func NotStatic(dr *Draft, host int) model.Reason {
 	}
 }
 
-// NoneReturns says whether a pod that ends on the node will come back, and need its place: that of a StatefulSet does, under its old
-// name.
+// NoneReturns says whether a pod that ends on the node will come back, and need its place: that of a StatefulSet does,
+// under its old name.
 func NoneReturns(dr *Draft, host int) model.Reason {
 	for _, i := range dr.View.Hosts[host].Pods {
 		if p := dr.View.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
@@ -243,8 +243,8 @@ func excluded(dr *Draft, host int) model.Reason {
 	}
 }
 
-// PodsAgreeUnforced says whether a node's pods and their budgets let it go for a reason that could as well wait: then its age
-// overrules nothing.
+// PodsAgreeUnforced says whether a node's pods and their budgets let it go for a reason that could as well wait: then
+// its age overrules nothing.
 func (dr *Draft) PodsAgreeUnforced(host int) model.Reason {
 	if !dr.ForcedByAge(host) {
 		return model.Reason{} // checked already

@@ -13,10 +13,11 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// emptiest puts pods where the scheduler is likely to put them: on the node that takes them and has the largest share of its CPU and
-// memory left then, which is what its NodeResourcesFit plugin likes best (LeastAllocated,
-// https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins). What else has a score is left out: which node it is matters
-// less than that it need not be the fullest, as in a plan. Replacements come after all nodes: they are closed until their pods have no other place.
+// emptiest puts pods where the scheduler is likely to put them: on the node that takes them and has the largest share
+// of its CPU and memory left then, which is what its NodeResourcesFit plugin likes best (LeastAllocated,
+// https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins). What else has a score is left out: which
+// node it is matters less than that it need not be the fullest, as in a plan. Replacements come after all nodes: they
+// are closed until their pods have no other place.
 type emptiest struct {
 	draft     *Draft
 	resources []int // CPU and memory
@@ -63,8 +64,8 @@ func (e *emptiest) shares(of view.Vector) (out [2]float64) {
 	return out
 }
 
-// spreadOut puts pods elsewhere than where a plan has them: those of high priority first, and of these large ones, which leaves the emptiest nodes
-// to the small ones. Those that find no node so stay.
+// spreadOut puts pods elsewhere than where a plan has them: those of high priority first, and of these large ones,
+// which leaves the emptiest nodes to the small ones. Those that find no node so stay.
 func (e *emptiest) spreadOut(placed []pack.Assignment) {
 	at, pods := make(map[int]pack.Assignment, len(placed)), make([]int, len(placed))
 	for i, a := range placed {
@@ -85,7 +86,8 @@ func (e *emptiest) receiverOf(a pack.Assignment) *receiver {
 	return e.claims[slices.IndexFunc(e.claims, func(r *receiver) bool { return r.claim == a.Claim })]
 }
 
-// staysPut says that pods of a class can't be taken back from where a plan has them: a view does not know whose a port or a device is.
+// staysPut says that pods of a class can't be taken back from where a plan has them: a view does not know whose a port
+// or a device is.
 func staysPut(c *view.Class) bool { return len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass) }
 
 // keep leaves a pod where a plan has it.
@@ -104,7 +106,8 @@ func (e *emptiest) take(a pack.Assignment) {
 	}
 }
 
-// putBack puts a pod where a plan has it, if there is capacity for it still and some of what the nodes may become allows it there.
+// putBack puts a pod where a plan has it, if there is capacity for it still and some of what the nodes may become
+// allows it there.
 func (e *emptiest) putBack(a pack.Assignment) bool {
 	c, to := e.draft.View.Pods[a.Pod].Class, e.receiverOf(a)
 	site := pack.PlacedAs(e.draft.Scheduler, a).Site
@@ -127,8 +130,8 @@ func (e *emptiest) add(pod int, to *receiver, n int) {
 	}
 }
 
-// put puts pods of a class on the emptiest of some receivers that take them, and returns those that none takes. One that does not is not
-// asked again, unless it is for a rule about pods: another pod may change that.
+// put puts pods of a class on the emptiest of some receivers that take them, and returns those that none takes. One
+// that does not is not asked again, unless it is for a rule about pods: another pod may change that.
 func (e *emptiest) put(c *view.Class, pods []int, receivers []*receiver) (left []int) {
 	q := &queue{of: e, class: c, all: slices.Clone(receivers), scores: make([]float64, len(receivers))}
 	for i, to := range q.all {

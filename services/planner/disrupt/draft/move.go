@@ -8,9 +8,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
-// Move puts the pods of hosts elsewhere in the view, on hosts that usable allows: on those that are ready as long as pods fit there, as the
-// others may never be. What it returns as left fits on none of them; waits says that a destination is not ready yet. The caller reverts if it
-// does not like the answer.
+// Move puts the pods of hosts elsewhere in the view, on hosts that usable allows: on those that are ready as long as
+// pods fit there, as the others may never be. What it returns as left fits on none of them; waits says that a
+// destination is not ready yet. The caller reverts if it does not like the answer.
 func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: dr.Movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
@@ -46,8 +46,8 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 	return d, left, waits
 }
 
-// MoveAtOnce is Move for hosts that go without waiting for a place for their pods: those that find none on hosts that stay are left
-// to later plans. None of the pods relies on what another of the hosts has, or is.
+// MoveAtOnce is Move for hosts that go without waiting for a place for their pods: those that find none on hosts that
+// stay are left to later plans. None of the pods relies on what another of the hosts has, or is.
 func (dr *Draft) MoveAtOnce(hosts []int) Decision {
 	for _, h := range hosts {
 		dr.Scheduler.Close(h)

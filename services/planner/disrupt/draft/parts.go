@@ -74,9 +74,9 @@ func (dr *Draft) PodHosts(hosts []int) map[int]int {
 	return out
 }
 
-// InTurn is a decision whose hosts are drained one after the other, in their order there, with the same places for as many pods of
-// each class: those on hosts that come first go to nodes that exist, the others to replacements, one after the other. Pods go to
-// replacements only once the scheduler finds no other place for them.
+// InTurn is a decision whose hosts are drained one after the other, in their order there, with the same places for as
+// many pods of each class: those on hosts that come first go to nodes that exist, the others to replacements, one after
+// the other. Pods go to replacements only once the scheduler finds no other place for them.
 func (dr *Draft) InTurn(d Decision) Decision {
 	hosts := dr.openFirst(d)
 	d.Hosts = hosts
@@ -113,8 +113,8 @@ func (dr *Draft) InTurn(d Decision) Decision {
 	return d
 }
 
-// openFirst are the hosts of a decision, first those of whose pods the largest share can go to nodes that exist: the scheduler puts
-// the first pods that are moved there in any case, so they should be those that are planned there.
+// openFirst are the hosts of a decision, first those of whose pods the largest share can go to nodes that exist: the
+// scheduler puts the first pods that are moved there in any case, so they should be those that are planned there.
 func (dr *Draft) openFirst(d Decision) []int {
 	open := make(map[*view.Class]int)
 	for _, a := range d.Destinations {
@@ -155,7 +155,8 @@ func (dr *Draft) shareOf(host int, left map[*view.Class]int) float64 {
 	return float64(found) / float64(len(dr.Moving[host]))
 }
 
-// Turns are hosts by the names of their claims: the order in which they are drained one after the other, as long as nothing else is known.
+// Turns are hosts by the names of their claims: the order in which they are drained one after the other, as long as
+// nothing else is known.
 func (dr *Draft) Turns(hosts []int) []int {
 	out := slices.Clone(hosts)
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(dr.View.Hosts[a].Claim.ID, dr.View.Hosts[b].Claim.ID) })

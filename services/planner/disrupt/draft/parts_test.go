@@ -36,7 +36,8 @@ func TestPartsShareNoReplacement(t *testing.T) {
 }
 
 func TestPodsOfHostsThatComeFirstGoToNodesThatExist(t *testing.T) {
-	// Claims b, a and c, in the order of hosts, have pods 0 and 1, 2 and 3, 4 and 5: the even ones of one class, the odd ones of another.
+	// Claims b, a and c, in the order of hosts, have pods 0 and 1, 2 and 3, 4 and 5: the even ones of one class, the
+	// odd ones of another.
 	even, odd := &view.Class{}, &view.Class{}
 	v := &view.View{World: &view.World{}}
 	for i, id := range []model.ClaimID{"b", "a", "c"} {
@@ -63,8 +64,8 @@ func TestPodsOfHostsThatComeFirstGoToNodesThatExist(t *testing.T) {
 }
 
 func TestHostsWhosePodsGoToNodesThatExistComeFirst(t *testing.T) {
-	// Claims a, b, c and d have pods 0 and 1, 2 and 3, 4 and 5, and none: the even ones of one class, the odd ones of another, but for
-	// claim c, whose pods are both of the second.
+	// Claims a, b, c and d have pods 0 and 1, 2 and 3, 4 and 5, and none: the even ones of one class, the odd ones of
+	// another, but for claim c, whose pods are both of the second.
 	even, odd := &view.Class{}, &view.Class{}
 	v := &view.View{World: &view.World{}}
 	for i, id := range []model.ClaimID{"a", "b", "c", "d"} {

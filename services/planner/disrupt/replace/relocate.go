@@ -45,8 +45,8 @@ func (x *replacer) replacements(host int, left []market.Item) (bought []*purchas
 	return bought, nil, model.Reason{}
 }
 
-// nowhere says that some pod of a host has no place even by itself, by what was found for others of its class: then no place is looked for, for
-// all of them.
+// nowhere says that some pod of a host has no place even by itself, by what was found for others of its class: then no
+// place is looked for, for all of them.
 func (x *replacer) nowhere(host int) model.Reason {
 	if x.v.Hosts[host].Pool.Replicas != nil {
 		return model.Reason{} // another node of the pool takes its place, whatever its pods are
@@ -60,8 +60,8 @@ func (x *replacer) nowhere(host int) model.Reason {
 	return model.Reason{}
 }
 
-// learn finds out whether pods of a class, of which one on a host that is to go found no place, have none even one by one. Pods with rules about
-// others may find one later.
+// learn finds out whether pods of a class, of which one on a host that is to go found no place, have none even one by
+// one. Pods with rules about others may find one later.
 func (x *replacer) learn(it market.Item) {
 	if _, known := x.alone[it.Class]; known || x.draft.Scheduler.Rules().Constrained(it.Class) {
 		return
@@ -75,8 +75,8 @@ func (x *replacer) learn(it market.Item) {
 	x.alone[it.Class] = len(left) == 0 || x.draft.Scheduler.Stopped()
 }
 
-// buyLike buys for pods of a pool's nodes: from the same pool where that is no more expensive, and as long as nothing proves what the
-// pool launches now; else from any.
+// buyLike buys for pods of a pool's nodes: from the same pool where that is no more expensive, and as long as nothing
+// proves what the pool launches now; else from any.
 func (x *replacer) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, unplaced []market.Item) {
 	mark := x.draft.Scheduler.Mark()
 	_, own, unplaced := x.draft.Scheduler.BuyFrom(pool, items, x.draft.Limits.Clone())

@@ -1,5 +1,5 @@
-// Package replace replaces nodes for their own sake: those that are too old, and those that are no longer what their pool or
-// class asks for. Each goes only once all of its pods have a place.
+// Package replace replaces nodes for their own sake: those that are too old, and those that are no longer what their
+// pool or class asks for. Each goes only once all of its pods have a place.
 //
 // It must never know what a replacement saves: it may cost more than what it replaces. Start reading with Run.
 package replace
@@ -36,8 +36,8 @@ type replacer struct {
 	canaries []int
 	// pauses say of a pool why its drift is paused after failures; a pool is there once it was asked for.
 	pauses map[*view.Pool]model.Reason
-	// alone says of a class whether one pod of it by itself fits somewhere, where that was asked; that it does not stays true while decisions are
-	// made.
+	// alone says of a class whether one pod of it by itself fits somewhere, where that was asked; that it does not
+	// stays true while decisions are made.
 	alone map[*view.Class]bool
 }
 
@@ -88,7 +88,8 @@ func (x *replacer) oldestFirst(hosts []int) {
 // maxReplacedTogether is how many nodes that are to be replaced for their own sake go as one set.
 const maxReplacedTogether = 8
 
-// maxHeld is how many nodes wait at most for what becomes of a set. More would be asked again for each node of it that can't be replaced.
+// maxHeld is how many nodes wait at most for what becomes of a set. More would be asked again for each node of it that
+// can't be replaced.
 const maxHeld = 32
 
 // replaceAll replaces nodes for their own sake, once their pods have a place: in sets, so that small ones can share what
@@ -108,9 +109,9 @@ func (x *replacer) replaceAll(hosts []int, why model.DisruptionReason, because, 
 	}
 }
 
-// nextOld takes nodes of one pool that may go together, and counts drifted ones as on their way; those that may not go are
-// told why. What may go by itself, but not beside those that were taken, is part of the rest: it is asked again once it is known which of them
-// do go, because a node that can't be replaced must not take the turn of others.
+// nextOld takes nodes of one pool that may go together, and counts drifted ones as on their way; those that may not go
+// are told why. What may go by itself, but not beside those that were taken, is part of the rest: it is asked again
+// once it is known which of them do go, because a node that can't be replaced must not take the turn of others.
 func (x *replacer) nextOld(hosts []int, why model.DisruptionReason, also func(h int) model.Reason) (set, rest []int) {
 	pool := x.v.Hosts[hosts[0]].Pool
 	var held []int

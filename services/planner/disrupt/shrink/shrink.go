@@ -1,16 +1,15 @@
 // Package shrink says which nodes are to lose their pods first when workloads are scaled down.
 //
-// A ReplicaSet that is given fewer replicas picks the pods to delete, and takes them from all nodes alike: they all stay, a
-// little emptier each, and it takes an eviction of nearly every pod that is left to get down to the nodes that are needed.
-// Kubernetes lets an external component say which pods to delete first, by their deletion cost. With the same order of nodes
-// for all ReplicaSets, those that come first fall empty by themselves.
+// A ReplicaSet that is given fewer replicas picks the pods to delete, and takes them from all nodes alike: they all
+// stay, a little emptier each, and it takes an eviction of nearly every pod that is left to get down to the nodes that
+// are needed. Kubernetes lets an external component say which pods to delete first, by their deletion cost. With the
+// same order of nodes for all ReplicaSets, those that come first fall empty by themselves.
 //
 // It decides nothing else, and knows no clock. Start reading at Costs.
 package shrink
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -18,22 +17,25 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/heaps"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Deletion costs are from least, of nodes that go, to most, of nodes that stay, empty or not. Pods without one count as zero in
-// Kubernetes: those on nodes that Kerf doesn't own are deleted last, because these nodes are paid for in any case.
+// Deletion costs are from least, of nodes that go, to most, of nodes that stay, empty or not. Pods without one count as
+// zero in Kubernetes: those on nodes that Kerf doesn't own are deleted last, because these nodes are paid for in any
+// case.
 const (
 	least = -1000
 	most  = -1
 )
 
-// Costs are, by index in View.Hosts, the deletion cost for the pods of each node that Kerf owns; 0 for other hosts. Going are
-// nodes that go, now or by a later plan; worth is what a pod of a class is worth, in micro-dollars per hour.
+// Costs are, by index in View.Hosts, the deletion cost for the pods of each node that Kerf owns; 0 for other hosts.
+// Going are nodes that go, now or by a later plan; worth is what a pod of a class is worth, in micro-dollars per hour.
 //
-// Nodes are ranked one after the other. Next is the one whose pods are worth most for what the node costs, where a replica counts
-// the less the more of its ReplicaSet the nodes before it hold. Of ReplicaSets that spread over zones each zone counts by itself,
-// so that they stay spread. A pod that is in no ReplicaSet counts in full: it stays when workloads are scaled down.
+// Nodes are ranked one after the other. Next is the one whose pods are worth most for what the node costs, where a
+// replica counts the less the more of its ReplicaSet the nodes before it hold. Of ReplicaSets that spread over zones
+// each zone counts by itself, so that they stay spread. A pod that is in no ReplicaSet counts in full: it stays when
+// workloads are scaled down.
 //
 // Nodes that are alike, in price and in what they hold, always have the same score: they are one entry of the queue.
 func Costs(dr *draft.Draft, going []int, worth func(*view.Class) float64) []int32 {
@@ -61,11 +63,12 @@ func Costs(dr *draft.Draft, going []int, worth func(*view.Class) float64) []int3
 	r.begin()
 	best := r.queue[0].score
 	for len(r.queue) > 0 {
-		// Scores only fall as others are ranked, so one that is still the highest when it is worked out anew is the highest.
+		// Scores only fall as others are ranked, so one that is still the highest when it is worked out anew is the
+		// highest.
 		top := &r.queue[0]
 		if score := r.score(&top.node.load); score < top.score {
 			top.score = score
-			heap.Fix(&r.queue, 0)
+			heaps.Fix(r.queue)
 			continue
 		}
 		share := 0.0
@@ -75,9 +78,9 @@ func Costs(dr *draft.Draft, going []int, worth func(*view.Class) float64) []int3
 		costs[top.next()] = least + 1 + int32(math.Round(share*(most-least-2)))
 		r.count(&top.node.load)
 		if top.node.hosts = top.node.hosts[1:]; len(top.node.hosts) == 0 {
-			heap.Pop(&r.queue)
+			heaps.Pop(&r.queue)
 		} else {
-			heap.Fix(&r.queue, 0) // another of the same score may have a host before its next one
+			heaps.Fix(r.queue) // another of the same score may have a host before its next one
 		}
 	}
 	return costs
@@ -88,7 +91,8 @@ type set struct {
 	namespace, kind, name, uid, zone string
 }
 
-// scales says that a workload's pods are deleted by their deletion costs: those of ReplicaSets, and of what makes ReplicaSets.
+// scales says that a workload's pods are deleted by their deletion costs: those of ReplicaSets, and of what makes
+// ReplicaSets.
 func scales(kind string) bool {
 	switch kind {
 	case "Deployment", "ReplicaSet", "ReplicationController", "Rollout":
@@ -106,7 +110,7 @@ type ranking struct {
 	ids   map[set]int
 	sets  []progress
 	alike map[string]*node // by the key of their load
-	queue queue
+	queue []entry
 	key   []byte
 }
 
@@ -118,8 +122,8 @@ type kind struct {
 	sets                  map[string]int // by zone, where zones count
 }
 
-// progress is how far the ranking is with a set: how many replicas it has, and how many of them the ranked nodes hold. left is, by
-// such a number, what the replicas from there on count, where one that no node holds counts 1.
+// progress is how far the ranking is with a set: how many replicas it has, and how many of them the ranked nodes hold.
+// left is, by such a number, what the replicas from there on count, where one that no node holds counts 1.
 type progress struct {
 	size, ranked int
 	left         []float64
@@ -245,7 +249,7 @@ func (r *ranking) begin() {
 	for i := range r.queue {
 		r.queue[i].score = r.score(&r.queue[i].node.load)
 	}
-	heap.Init(&r.queue)
+	heaps.Init(r.queue)
 }
 
 // score is what a node's pods are worth for each micro-dollar that it costs, as long as they are needed.
@@ -258,8 +262,9 @@ func (r *ranking) score(l *load) float64 {
 	return sum / l.price
 }
 
-// eager is how quickly the worth of a replica falls with the share of its ReplicaSet that no node before it holds: with the fourth
-// power the first nodes are as good a home for a third of all replicas as for two thirds. docs/adr/0012 has the measurement.
+// eager is how quickly the worth of a replica falls with the share of its ReplicaSet that no node before it holds: with
+// the fourth power the first nodes are as good a home for a third of all replicas as for two thirds. docs/adr/0012 has
+// the measurement.
 func eager(share float64) float64 { return share * share * share * share }
 
 // entry is a node and its score when it was last worked out.
@@ -270,21 +275,10 @@ type entry struct {
 
 func (e entry) next() int { return e.node.hosts[0] }
 
-// queue is a heap, the highest score first.
-type queue []entry
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	if q[i].score != q[j].score {
-		return q[i].score > q[j].score
+// Before says that e has the higher score.
+func (e entry) Before(f entry) bool {
+	if e.score != f.score {
+		return e.score > f.score
 	}
-	return q[i].next() < q[j].next()
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(entry)) } //nolint:forcetypeassert // heap.Interface
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
+	return e.next() < f.next()
 }

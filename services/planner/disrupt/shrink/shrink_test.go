@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// cluster is nodes of one pool, node i of price(i), in one of three zones, with the pods that hold(i) says, as numbers of workloads.
-// Every fourth workload spreads over zones, and every fifth is a StatefulSet.
+// cluster is nodes of one pool, node i of price(i), in one of three zones, with the pods that hold(i) says, as numbers
+// of workloads. Every fourth workload spreads over zones, and every fifth is a StatefulSet.
 func cluster(tb testing.TB, nodes, workloads int, price func(i int) int64, hold func(i int) []int) *draft.Draft {
 	tb.Helper()
 	s := &model.Snapshot{
@@ -128,8 +128,8 @@ func TestNodesRankAsIfAllWereComparedEachTime(t *testing.T) {
 	}
 }
 
-// BenchmarkCosts says how long the ranking takes, and how it grows with the nodes: nodes that hold the same of some workloads, and
-// nodes no two of which do.
+// BenchmarkCosts says how long the ranking takes, and how it grows with the nodes: nodes that hold the same of some
+// workloads, and nodes no two of which do.
 func BenchmarkCosts(b *testing.B) {
 	loads := map[string]func(r *rand.Rand) func(i int) []int{
 		"alike": func(*rand.Rand) func(i int) []int {

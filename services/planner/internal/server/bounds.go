@@ -10,7 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
-// ReasonBusy says that the planner holds as much for all callers together as its configuration allows. It is part of the contract.
+// ReasonBusy says that the planner holds as much for all callers together as its configuration allows. It is part of
+// the contract.
 const ReasonBusy = "BUSY"
 
 // Defaults of Limits.
@@ -29,7 +30,8 @@ const retryAfter = time.Second
 
 // Limits is what callers may take of the planner. Zero is the default.
 type Limits struct {
-	// SnapshotBytes is how large the snapshot of one session may grow; each object counts with its size as sent and objectBytes.
+	// SnapshotBytes is how large the snapshot of one session may grow; each object counts with its size as sent and
+	// objectBytes.
 	SnapshotBytes int
 	// TotalBytes is the sum over all sessions and requests.
 	TotalBytes int

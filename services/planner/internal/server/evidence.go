@@ -11,8 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/spans"
 )
 
-// evidence tells, as events of the plan's span, which nodes the plan takes away and why, and why pods are left pending: one event
-// for each reason, with the sentence of the first of them.
+// evidence tells, as events of the plan's span, which nodes the plan takes away and why, and why pods are left pending:
+// one event for each reason, with the sentence of the first of them.
 func evidence(span trace.Span, p *plannerpb.Plan) {
 	if !span.IsRecording() {
 		return

@@ -14,8 +14,8 @@ import (
 // mostKept is how many failed inputs are kept: the first ones tell most.
 const mostKept = 10
 
-// keep writes an input down that the planner failed on, as a PlanRequest in the binary form, which `kerf plan -f` reads, and
-// says where. The name is of its hash, so that an input which fails again is kept once.
+// keep writes an input down that the planner failed on, as a PlanRequest in the binary form, which `kerf plan -f`
+// reads, and says where. The name is of its hash, so that an input which fails again is kept once.
 func (s *Server) keep(hash string, in *model.Input) string {
 	if s.cfg.FailedInputs == "" {
 		return ""

@@ -19,8 +19,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
-// TestAPanicCostsOnlyThePodsThatItIsAbout lets the planner panic about one class. All other pods get their nodes, in a session
-// as in a request, the class's pods stay pending with the reason, and the input is kept so that it can be asked again.
+// TestAPanicCostsOnlyThePodsThatItIsAbout lets the planner panic about one class. All other pods get their nodes, in a
+// session as in a request, the class's pods stay pending with the reason, and the input is kept so that it can be asked
+// again.
 func TestAPanicCostsOnlyThePodsThatItIsAbout(t *testing.T) {
 	fails := func(in model.Input) (model.Plan, error) {
 		if slices.ContainsFunc(in.Snapshot.PodClasses, func(c model.PodClass) bool { return c.ID == "c-bad" && c.Unsupported == "" }) {
@@ -96,8 +97,8 @@ func hashOf(t *testing.T, request *plannerpb.PlanRequest) string {
 	return p.InputHash
 }
 
-// TestAPanicThatHasNothingToDoWithPodsCostsTheirNodesNothing lets the planner panic wherever it is asked for disruptions: pods get
-// their nodes, and what was asked is kept.
+// TestAPanicThatHasNothingToDoWithPodsCostsTheirNodesNothing lets the planner panic wherever it is asked for
+// disruptions: pods get their nodes, and what was asked is kept.
 func TestAPanicThatHasNothingToDoWithPodsCostsTheirNodesNothing(t *testing.T) {
 	fails := func(in model.Input) (model.Plan, error) {
 		if len(in.Kinds) != 1 {
@@ -126,7 +127,8 @@ func TestAPanicThatHasNothingToDoWithPodsCostsTheirNodesNothing(t *testing.T) {
 	}
 }
 
-// TestAPlannerThatFailsOnEverythingNamesTheInput asks a planner for a plan that always panics, and one that was not asked for pods.
+// TestAPlannerThatFailsOnEverythingNamesTheInput asks a planner for a plan that always panics, and one that was not
+// asked for pods.
 func TestAPlannerThatFailsOnEverythingNamesTheInput(t *testing.T) {
 	fails := func(model.Input) (model.Plan, error) { panic("index out of range [9]") }
 	for _, kinds := range [][]plannerpb.DecisionKind{nil, {plannerpb.DecisionKind_DECISION_KIND_DISRUPT}} {

@@ -215,8 +215,8 @@ func noteStack(stack *string) {
 }
 
 // tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, all
-// disruptions, or the pods and pools that the planner fails on. It is a defect of the planner. It returns the hash of the input that
-// it first failed on, which is kept; "" where there is none.
+// disruptions, or the pods and pools that the planner fails on. It is a defect of the planner. It returns the hash of
+// the input that it first failed on, which is kept; "" where there is none.
 func (s *Server) tell(ctx context.Context, revision uint64, a *safe.Answer, stack string) (failed string) {
 	if a.Failed == nil {
 		return ""

@@ -1,8 +1,8 @@
 // Package compact is a packing problem in the form that the search works on, and packings of it in the making.
 //
-// Equal items are merged into rows, bins that another bin beats are left out, and resources that no pod asks for are dropped,
-// so that the search is small and does not depend on the caller's order. It searches for nothing itself. Start reading with
-// Compile, then Plan and OpenBin.
+// Equal items are merged into rows, bins that another bin beats are left out, and resources that no pod asks for are
+// dropped, so that the search is small and does not depend on the caller's order. It searches for nothing itself. Start
+// reading with Compile, then Plan and OpenBin.
 package compact
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// Problem is a packing problem in the form that the search wants: equal items are one row, bins that another beats are gone,
-// and so are resources that no pod asks for. Rows and bins are in an order that does not depend on the caller's.
+// Problem is a packing problem in the form that the search wants: equal items are one row, bins that another beats are
+// gone, and so are resources that no pod asks for. Rows and bins are in an order that does not depend on the caller's.
 type Problem struct {
 	Source *problem.Problem
 	// NumRows and NumResources are the dimensions of Request, which is by row and resource.
@@ -62,8 +62,8 @@ type Bin struct {
 	Penalties []int64
 	Before    []problem.Before
 
-	// Kinds are those of which one pod fits, rules aside. Rows are the rows of which one pod fits, Alone how many fit alone,
-	// which only column generation asks for: see ListRows.
+	// Kinds are those of which one pod fits, rules aside. Rows are the rows of which one pod fits, Alone how many fit
+	// alone, which only column generation asks for: see ListRows.
 	Kinds []int32
 	Rows  []int32
 	Alone []int32
@@ -117,8 +117,8 @@ func (c *Problem) findMutual() {
 	}
 }
 
-// MostWanted are the rules that let only so many pods of their own rows share a bin, those first that ask for the most bins for a demand; up to
-// most of them.
+// MostWanted are the rules that let only so many pods of their own rows share a bin, those first that ask for the most
+// bins for a demand; up to most of them.
 func (c *Problem) MostWanted(demand []int32, most int) []int32 {
 	bins := make([]float64, len(c.Rules))
 	for i, n := range demand {

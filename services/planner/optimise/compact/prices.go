@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// ResourcePrices prices pods by what they take of resources: give each resource a weight, all weights together 1, and share a
-// bin's price out by the weighted part of each resource that a pod takes. No filling is then worth more than its bin. So
-// a pod costs at least its part on the bin where that is least, penalty included. The weights are improved step by step.
+// ResourcePrices prices pods by what they take of resources: give each resource a weight, all weights together 1, and
+// share a bin's price out by the weighted part of each resource that a pod takes. No filling is then worth more than
+// its bin. So a pod costs at least its part on the bin where that is least, penalty included. The weights are improved
+// step by step.
 //
-// A rule that lets so many pods of some rows share a bin sells that many places. They have a price, the same on each bin, which is taken off the
-// bin's before that is shared out.
+// A rule that lets so many pods of some rows share a bin sells that many places. They have a price, the same on each
+// bin, which is taken off the bin's before that is shared out.
 type ResourcePrices struct {
 	c *Problem
 	// bins may be used; parts are, by bin, kind of the bin and resource, what a pod takes of it.

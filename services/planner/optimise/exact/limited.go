@@ -9,8 +9,8 @@ import (
 // limitedNodes is how many fillings the search for a packing of a small problem within limits may try.
 const limitedNodes = 50_000
 
-// limitedSearch finds the best packing of a small problem whose optimum is above limits: by the next bin, what it holds, and
-// the pods that are left out. The optimum without limits of each remainder cuts the search short.
+// limitedSearch finds the best packing of a small problem whose optimum is above limits: by the next bin, what it
+// holds, and the pods that are left out. The optimum without limits of each remainder cuts the search short.
 type limitedSearch struct {
 	e     *Search
 	slab  *compact.Slab

@@ -233,7 +233,8 @@ func (f *filler) bring(j int, v int32) bool {
 // mostEvicted is how many pods may go for one.
 const mostEvicted = 6
 
-// replace puts a pod in the place of smaller ones, which are easier to place: of those whose sizes' squares are the least together.
+// replace puts a pod in the place of smaller ones, which are easier to place: of those whose sizes' squares are the
+// least together.
 func (f *filler) replace(i int32) bool {
 	at, least := -1, f.size[i]*f.size[i]*0.98
 	var out []int32
@@ -256,7 +257,8 @@ func (f *filler) replace(i int32) bool {
 	return true
 }
 
-// evict finds pods to take off a node so that one more fits, and the sum of the squares of their sizes; infinite where it finds none below most.
+// evict finds pods to take off a node so that one more fits, and the sum of the squares of their sizes; infinite where
+// it finds none below most.
 func (f *filler) evict(j int, i int32, most float64) (out []int32, sum float64) {
 	n, k := f.nodes[j], f.c.NumResources
 	for sum < most && n.Capacity(i, 1) == 0 && len(out) < mostEvicted {

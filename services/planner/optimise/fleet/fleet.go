@@ -1,5 +1,6 @@
-// Package fleet finds out how many nodes of each bin to buy, before what is on them: numbers of nodes whose sums have what all pods ask for, at the
-// least cost. Where few nodes are needed that is a better bound than any programme over parts of nodes, and says what a better plan may look like.
+// Package fleet finds out how many nodes of each bin to buy, before what is on them: numbers of nodes whose sums have
+// what all pods ask for, at the least cost. Where few nodes are needed that is a better bound than any programme over
+// parts of nodes, and says what a better plan may look like.
 //
 // What it proves holds for all plans; which of its fleets hold the pods is found out by trying. Start reading with Search.
 package fleet
@@ -91,8 +92,8 @@ func (s *Search) addPlaces() {
 // mostSteps is how many sums there are of one resource in steps.
 const mostSteps = 64
 
-// addRounded adds what pods ask for of each resource in whole steps, if a node has no more than whole ones, too: pods of 8 cores need a node of 16 each, if that
-// keeps a little for itself. Steps are as large as requests.
+// addRounded adds what pods ask for of each resource in whole steps, if a node has no more than whole ones, too: pods
+// of 8 cores need a node of 16 each, if that keeps a little for itself. Steps are as large as requests.
 func (s *Search) addRounded() {
 	c := s.c
 	k := c.NumResources

@@ -11,7 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// drawn is a random problem with pods of a few rows, of which some bins don't take all, prices, and rules about what shares a node.
+// drawn is a random problem with pods of a few rows, of which some bins don't take all, prices, and rules about what
+// shares a node.
 func drawn(r *rand.Rand) *problem.Problem {
 	p := &problem.Problem{}
 	for range 2 + r.IntN(3) {
@@ -38,7 +39,8 @@ func drawn(r *rand.Rand) *problem.Problem {
 	return p
 }
 
-// TestFleetsProveABoundAndHoldPods compares with the optimum: no fleet that is the cheapest costs more, however early the search ends, and what is put on fleets fits there.
+// TestFleetsProveABoundAndHoldPods compares with the optimum: no fleet that is the cheapest costs more, however early
+// the search ends, and what is put on fleets fits there.
 func TestFleetsProveABoundAndHoldPods(t *testing.T) {
 	better, packed, best := 0, 0, 0
 	for seed := range uint64(600) {

@@ -29,8 +29,8 @@ type tree struct {
 	// low is what a better fleet costs at most.
 	low   float64
 	limit int64
-	// found is the best fleet, least what the programmes of all that were found cost at least; open are the halves that may have a better one, the lowest
-	// bound first.
+	// found is the best fleet, least what the programmes of all that were found cost at least; open are the halves that
+	// may have a better one, the lowest bound first.
 	found []int32
 	least float64
 	open  []half
@@ -39,7 +39,8 @@ type tree struct {
 	used []int
 }
 
-// Least is the cheapest fleet that has so many times what is asked for, where one costs less than below and was found, and what none costs less than.
+// Least is the cheapest fleet that has so many times what is asked for, where one costs less than below and was found,
+// and what none costs less than.
 func (s *Search) Least(times float64, below, limit int64) (fleet []int32, bound int64) {
 	t := &tree{Search: s, program: lp.NewCovering(nil), times: times, limit: s.Work + limit, least: math.Inf(1), have: make([]float64, len(s.c.Bins))}
 	t.lower(below)
@@ -84,7 +85,8 @@ func (t *tree) whole(least float64) int64 {
 // lower says that fleets are looked for that cost less than so much.
 func (t *tree) lower(below int64) { t.low = float64((below-1)/t.unit*t.unit) + 0.01 }
 
-// look solves a half, with what sums it does not have, and splits it. Of its two halves that with more nodes comes next, so that fleets are found soon.
+// look solves a half, with what sums it does not have, and splits it. Of its two halves that with more nodes comes
+// next, so that fleets are found soon.
 func (t *tree) look(h half) (next half, more bool) {
 	p := t.program
 	before := p.Work

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Covering is a linear programme whose columns are all known, each at a cost above 0: pay for columns so that each row has what it asks for at
-// least. It is solved by the dual simplex method, from where it was before a row was added.
+// Covering is a linear programme whose columns are all known, each at a cost above 0: pay for columns so that each row
+// has what it asks for at least. It is solved by the dual simplex method, from where it was before a row was added.
 type Covering struct {
 	cost []float64
 	// Columns: entries of column j in the rows that there are from the beginning are start[j] to start[j+1].
@@ -109,7 +109,8 @@ func (t *CoveringState) copy(o *CoveringState) {
 	t.binv = t.binv[:m]
 }
 
-// Solve pivots until every row has what it asks for, or no solution is cheaper than most, and says what none is cheaper than.
+// Solve pivots until every row has what it asks for, or no solution is cheaper than most, and says what none is cheaper
+// than.
 func (s *Covering) Solve(most float64, stop func() bool) (bound float64, solved bool) {
 	for range 50 * (len(s.rhs) + 4) {
 		if stop() {
@@ -144,7 +145,8 @@ func (s *Covering) Solve(most float64, stop func() bool) (bound float64, solved 
 	return s.bound(s.duals), false
 }
 
-// enter is what takes the place of something of which there is less than none, at the least cost for that; NoColumn where nothing can.
+// enter is what takes the place of something of which there is less than none, at the least cost for that; NoColumn
+// where nothing can.
 func (s *Covering) enter(leave int) int32 {
 	of := s.binv[leave]
 	q, best := int32(NoColumn), math.Inf(1)
@@ -268,7 +270,8 @@ func (s *Covering) bound(duals []float64) float64 {
 	return sum / steepest
 }
 
-// forgo leaves out columns that cost more than they are worth by more than the slack: no solution has one that is cheap enough.
+// forgo leaves out columns that cost more than they are worth by more than the slack: no solution has one that is cheap
+// enough.
 func (s *Covering) forgo(slack float64) {
 	kept := s.live[:0]
 	for _, j := range s.live {

@@ -59,8 +59,8 @@ func (d *drawn) solution(s *lp.Covering) (x []float64, cost float64) {
 	return x, cost
 }
 
-// TestSolutionsCostWhatTheirBoundsSay solves programmes, adds rows and takes them away again: a solution keeps all rows and costs no more than its
-// bound, so that it is the cheapest.
+// TestSolutionsCostWhatTheirBoundsSay solves programmes, adds rows and takes them away again: a solution keeps all rows
+// and costs no more than its bound, so that it is the cheapest.
 func TestSolutionsCostWhatTheirBoundsSay(t *testing.T) {
 	never := func() bool { return false }
 	none := 0

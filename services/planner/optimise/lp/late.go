@@ -38,8 +38,8 @@ func (s *Program) putOff(r int) *[mostLate]float64 {
 	return (*[mostLate]float64)(s.mix[r*mostLate:])
 }
 
-// subtract takes f times what a place has of each row off what another one has. It has none of the rows that no pivot is put off for, but to leave
-// them out would take longer.
+// subtract takes f times what a place has of each row off what another one has. It has none of the rows that no pivot
+// is put off for, but to leave them out would take longer.
 func subtract(from, of *[mostLate]float64, f float64) {
 	from[0] -= float64(f * of[0])
 	from[1] -= float64(f * of[1])

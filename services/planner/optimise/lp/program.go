@@ -29,8 +29,8 @@ type Program struct {
 	Basis    []int32
 	in       []bool
 	X, Duals []float64
-	// binv is the inverse as it was before the pivots that are put off. late are their places: a row of the inverse is mix, by row and place, of what the
-	// rows at these places were, and any other row is what it was itself and that.
+	// binv is the inverse as it was before the pivots that are put off. late are their places: a row of the inverse is
+	// mix, by row and place, of what the rows at these places were, and any other row is what it was itself and that.
 	binv, mix []float64
 	late      []int32
 	isLate    []bool
@@ -62,7 +62,8 @@ func (s *Program) Reset(m int) {
 	s.pivots = 0
 }
 
-// sized is a list of n, in the memory that it has, if that is enough: an inverse that was computed anew is only as large as it had to be.
+// sized is a list of n, in the memory that it has, if that is enough: an inverse that was computed anew is only as
+// large as it had to be.
 func sized[T any](list []T, n int) []T { return slices.Grow(list[:0], n)[:n] }
 
 // Entry puts an entry into the column that Add appends next.

@@ -29,8 +29,8 @@ func TestAProgramGrowsAgainAfterItsInverseWasComputedAnew(t *testing.T) {
 	}
 }
 
-// TestPivotsThatArePutOffAreThoseThatAreDone compares what a programme knows while pivots are put off with what it knows once they are done, and with what
-// follows from its basis alone.
+// TestPivotsThatArePutOffAreThoseThatAreDone compares what a programme knows while pivots are put off with what it
+// knows once they are done, and with what follows from its basis alone.
 func TestPivotsThatArePutOffAreThoseThatAreDone(t *testing.T) {
 	late := 0
 	p := Program{WorkLimit: math.MaxInt64, Stop: func() bool { return false }}

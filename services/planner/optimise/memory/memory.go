@@ -13,8 +13,8 @@ import (
 // kept is how many solutions are remembered.
 const kept = 8
 
-// Memory remembers the last problems and their solutions. Neither may be changed once they were solved. The zero Memory is empty; it belongs to
-// one goroutine.
+// Memory remembers the last problems and their solutions. Neither may be changed once they were solved. The zero Memory
+// is empty; it belongs to one goroutine.
 type Memory struct {
 	known []solved
 	next  int

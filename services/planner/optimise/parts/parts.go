@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// Part is what of a problem has no bin and no limit in common with the rest of it: Items and Bins are the places in the whole of those of the
-// part's own problem.
+// Part is what of a problem has no bin and no limit in common with the rest of it: Items and Bins are the places in the
+// whole of those of the part's own problem.
 type Part struct {
 	Items, Bins []int
 	Problem     problem.Problem
@@ -19,9 +19,10 @@ type Part struct {
 	ruleAt map[int]int
 }
 
-// Of takes a problem apart where nothing that is bought in one part changes what is best for another, as with teams that have a pool each: a
-// programme of few rows is solved sooner and further than one of many. Each has its share of the work, and what is known of the whole is not known
-// of any. Items that no bin takes are in the first; nil where all is one part.
+// Of takes a problem apart where nothing that is bought in one part changes what is best for another, as with teams
+// that have a pool each: a programme of few rows is solved sooner and further than one of many. Each has its share of
+// the work, and what is known of the whole is not known of any. Items that no bin takes are in the first; nil where all
+// is one part.
 func Of(p *problem.Problem) []Part {
 	sets := itemsApart(p)
 	if len(sets) < 2 {
@@ -54,8 +55,8 @@ func Of(p *problem.Problem) []Part {
 	return x.parts
 }
 
-// itemsApart are the items that bins take: those together of which a bin takes some, or bins that are under one limit do. Their order does not
-// depend on that of the bins.
+// itemsApart are the items that bins take: those together of which a bin takes some, or bins that are under one limit
+// do. Their order does not depend on that of the bins.
 func itemsApart(p *problem.Problem) (sets []bits.Set) {
 	join := func(some bits.Set) {
 		if some.Len() == 0 || slices.ContainsFunc(sets, func(s bits.Set) bool { return s.Covers(some) }) {

@@ -1,10 +1,6 @@
 package pricing
 
-import (
-	"math"
-
-	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
-)
+import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
 
 // TotalBound is what the best duals bound all pods of the problem by, bins that cost nothing included.
 func (x *Columns) TotalBound() float64 {
@@ -38,53 +34,47 @@ func (x *Columns) TotalBound() float64 {
 	return max(0, sum/steepest-free)
 }
 
-// CapacityWorth is what a unit of each resource is worth on each bin where pods are worth y each, by bin and resource, and the work to find that.
+// CapacityWorth is what a unit of each resource is worth on each bin where pods are worth y each, by bin and resource,
+// and the work to find that.
 func CapacityWorth(c *compact.Problem, y []float64) (capacity [][]float64, work int64) {
-	c.ListRows()
-	p := newPricer(c)
-	capacity = make([][]float64, len(c.Bins))
-	for b := range c.Bins {
-		capacity[b] = make([]float64, c.NumResources)
-		if len(c.Bins[b].Rows) == 0 {
-			continue
-		}
-		kn := p.knapsackOf(b)
-		p.relax(kn, p.values(kn.b, y))
+	for range c.Bins {
+		capacity = append(capacity, make([]float64, c.NumResources))
+	}
+	return capacity, relaxEach(c, y, func(_ *pricer, b int, kn *knapsack, _ []float64) {
 		for r := range capacity[b] {
 			if f := kn.b.Free[r]; f > 0 {
 				capacity[b][r] = max(0, kn.lam[r]) / float64(f)
 			}
 		}
-		p.drop(b)
-	}
-	return capacity, p.work
+	})
 }
 
 // MostWorth is what no filling of a bin is worth more than where pods are worth y each, by bin, and the work to find that.
 func MostWorth(c *compact.Problem, y []float64) (most []float64, work int64) {
-	c.ListRows()
-	p := newPricer(c)
 	most = make([]float64, len(c.Bins))
-	for b := range c.Bins {
-		if len(c.Bins[b].Rows) == 0 {
-			continue
-		}
-		kn := p.knapsackOf(b)
-		v := p.values(kn.b, y)
-		p.relax(kn, v)
-		most[b] = p.upper(kn, v)
-		p.drop(b)
-	}
-	return most, p.work
+	return most, relaxEach(c, y, func(p *pricer, b int, kn *knapsack, v []float64) { most[b] = p.upper(kn, v) })
 }
 
-// slope is worth per price.
+// relaxEach solves the relaxation of each bin's knapsack where pods are worth y each.
+func relaxEach(c *compact.Problem, y []float64, solved func(p *pricer, b int, kn *knapsack, v []float64)) (work int64) {
+	c.ListRows()
+	p := newPricer(c)
+	for b := range c.Bins {
+		if len(c.Bins[b].Rows) > 0 {
+			kn := p.knapsackOf(b)
+			v := p.values(kn.b, y)
+			p.relax(kn, v)
+			solved(p, b, kn, v)
+			p.drop(b)
+		}
+	}
+	return p.work
+}
+
+// slope is worth per price; infinite for what costs nothing.
 func slope(worth float64, price int64) float64 {
-	switch {
-	case worth <= 0:
+	if worth <= 0 {
 		return 0
-	case price == 0:
-		return math.Inf(1)
 	}
 	return worth / float64(price)
 }

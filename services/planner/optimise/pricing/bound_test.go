@@ -9,8 +9,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-// TestACloserLookSharpensWhatTheBoundDependsOn compares what no filling is said to be worth more than, once bins are looked at closely, with all
-// fillings that there are.
+// TestACloserLookSharpensWhatTheBoundDependsOn compares what no filling is said to be worth more than, once bins are
+// looked at closely, with all fillings that there are.
 func TestACloserLookSharpensWhatTheBoundDependsOn(t *testing.T) {
 	sharper := 0
 	never := func() bool { return false }

@@ -1,13 +1,14 @@
 package pricing
 
 import (
-	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/heaps"
 )
 
-// branchAndBound looks for the best filling of one bin: it solves the knapsack's relaxation, splits at a row of which the solution has
-// a part of a pod, and solves it again in each half.
+// branchAndBound looks for the best filling of one bin: it solves the knapsack's relaxation, splits at a row of which
+// the solution has a part of a pod, and solves it again in each half.
 type branchAndBound struct {
 	p    *pricer
 	kn   *knapsack
@@ -31,8 +32,9 @@ type branchAndBound struct {
 	least []int32
 	// cuts are the rows that the half at hand was split at.
 	cuts []cut
-	// halves are those that are still to be split, the one of which a filling may be worth most first; spare has the memory of others.
-	halves halves
+	// halves are those that are still to be split, the one of which a filling may be worth most first; spare has the
+	// memory of others.
+	halves []*split
 	spare  []*split
 }
 
@@ -60,21 +62,8 @@ type searchLimit struct {
 	work  int64
 }
 
-// halves is a heap.
-type halves []*split
-
-func (h halves) Len() int           { return len(h) }
-func (h halves) Less(i, j int) bool { return h[i].upper > h[j].upper }
-func (h halves) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *halves) Push(x any)        { *h = append(*h, x.(*split)) } //nolint:forcetypeassert // heap.Interface
-
-func (h *halves) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-// split is a half that is to be split at a row, of which it has so many pods beyond the least, and what no filling of it is worth more than.
+// split is a half that is to be split at a row, of which it has so many pods beyond the least, and what no filling of
+// it is worth more than.
 type split struct {
 	upper, sure float64
 	row         int32
@@ -85,7 +74,11 @@ type split struct {
 	up          []bool
 }
 
-// cut is what a half knows of a row by index that the whole does not: how many pods of it a filling has there at least, and how many more at most.
+// Before says that a filling may be worth more in s.
+func (s *split) Before(t *split) bool { return s.upper > t.upper }
+
+// cut is what a half knows of a row by index that the whole does not: how many pods of it a filling has there at least,
+// and how many more at most.
 type cut struct {
 	row, least int32
 	u          float64
@@ -222,7 +215,7 @@ func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
 
 // splitFirst looks for fillings in both parts of the half of which one may be worth most.
 func (s *branchAndBound) splitFirst() {
-	at := heap.Pop(&s.halves).(*split) //nolint:forcetypeassert // there is nothing else
+	at := heaps.Pop(&s.halves)
 	h, x := &s.half, at.row
 	down := math.Floor(at.pods)
 	s.load(at)
@@ -289,8 +282,8 @@ func (s *branchAndBound) visit() {
 	}
 }
 
-// fraction is the row with the largest part of a pod in the relaxation's solution, by what that is worth, and how many pods of it there
-// are beyond the least; -1 where all are whole.
+// fraction is the row with the largest part of a pod in the relaxation's solution, by what that is worth, and how many
+// pods of it there are beyond the least; -1 where all are whole.
 func (s *branchAndBound) fraction() (row int32, q float64) {
 	h := &s.half
 	row = -1
@@ -307,7 +300,8 @@ func (s *branchAndBound) fraction() (row int32, q float64) {
 	return row, q
 }
 
-// whole is a row with pods beyond the least in a solution that has no parts of pods, and a little less than there are; -1 where none has.
+// whole is a row with pods beyond the least in a solution that has no parts of pods, and a little less than there are;
+// -1 where none has.
 func (s *branchAndBound) whole() (row int32, q float64) {
 	h := &s.half
 	for i, x := range h.basis {
@@ -352,7 +346,7 @@ func (s *branchAndBound) keep(x int32, pods, upper float64) {
 	at.upper, at.sure, at.row, at.pods = upper, h.sure, x, pods
 	at.basis, at.cuts = append(at.basis[:0], h.basis...), append(at.cuts[:0], s.cuts...)
 	at.binv, at.rhs, at.up = append(at.binv[:0], h.binv...), append(at.rhs[:0], h.rhs...), append(at.up[:0], h.up...)
-	heap.Push(&s.halves, at)
+	heaps.Push(&s.halves, at)
 }
 
 // load goes back to a half that was kept.

@@ -11,7 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// TestNoFillingIsWorthMoreThanTheBranchingSays compares fillings of small bins, some of them under a rule, with all that there are.
+// TestNoFillingIsWorthMoreThanTheBranchingSays compares fillings of small bins, some of them under a rule, with all
+// that there are.
 func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -1,8 +1,8 @@
 // Package pricing is column generation: a linear programme whose columns are fillings of bins, and the knapsack problems
 // that find fillings which improve it.
 //
-// It proves bounds, and knows fractional packings only; whole ones are made by package optimise. Start reading with Columns,
-// then pricer.
+// It proves bounds, and knows fractional packings only; whole ones are made by package optimise. Start reading with
+// Columns, then pricer.
 package pricing
 
 import (
@@ -34,12 +34,13 @@ type Columns struct {
 	found                                       []found
 	// priced is, by bin, what is known with the trial duals.
 	priced []priced
-	// had are the bins of which fillings were found when all were priced the last time; since then they were priced alone so many times.
+	// had are the bins of which fillings were found when all were priced the last time; since then they were priced
+	// alone so many times.
 	had    []int32
 	times  int
 	Rounds int
-	// alpha is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997): now, and in the next round, unless
-	// nothing is found now.
+	// alpha is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997):
+	// now, and in the next round, unless nothing is found now.
 	alpha, nextAlpha float64
 	// depth is how often it went over to more exact pricing, which takes longer.
 	depth int
@@ -51,8 +52,8 @@ type found struct {
 	p    compact.Filling
 }
 
-// priced is what is known of a bin's fillings: one is worth best, and none more than upper, from which the toll is taken off. It was
-// branched; known says that no more is to be learned.
+// priced is what is known of a bin's fillings: one is worth best, and none more than upper, from which the toll is
+// taken off. It was branched; known says that no more is to be learned.
 type priced struct {
 	upper, best     float64
 	branched, known bool
@@ -229,8 +230,8 @@ type Effort struct {
 	Limit int64
 	// Depth is how often bins are priced more exactly when nothing else helps.
 	Depth int
-	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this fraction of its
-	// price are not looked for.
+	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this
+	// fraction of its price are not looked for.
 	Slack float64
 	// Enough above 0 is the bound at which to end.
 	Enough float64
@@ -298,9 +299,9 @@ func (x *Columns) round(g Effort) bool {
 	return true
 }
 
-// adapt moves the duals to price with to where the bound rises: away from those of the best bound, or back to them (Pessoa and others 2018). As the
-// duals go over to the programme's, the bound gains what the demand is worth more, for what it is worth, and loses what the filling of the steepest bin
-// is worth more, for what that is worth.
+// adapt moves the duals to price with to where the bound rises: away from those of the best bound, or back to them
+// (Pessoa and others 2018). As the duals go over to the programme's, the bound gains what the demand is worth more, for
+// what it is worth, and loses what the filling of the steepest bin is worth more, for what that is worth.
 func (x *Columns) adapt() {
 	b, _ := x.steepest()
 	value := func(f found, duals, limitDuals []float64) float64 {
@@ -366,7 +367,8 @@ func (x *Columns) nodes() int {
 	return n
 }
 
-// smoothing is what alpha begins with, mostAlpha what it is at most, and alphaStep what it changes by in a round, of what is left to 1 where it grows.
+// smoothing is what alpha begins with, mostAlpha what it is at most, and alphaStep what it changes by in a round, of
+// what is left to 1 where it grows.
 const smoothing, mostAlpha, alphaStep = 0.7, 0.9, 0.05
 
 // stallRounds is after how many rounds there must be some progress.

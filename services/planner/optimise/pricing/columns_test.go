@@ -8,8 +8,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-// TestDualsMoveToWhereTheBoundRises compares where the smoothing goes after a round with what the bound is a little nearer to the programme's duals, and a little
-// nearer to those of the best bound, by all fillings that there are. It may be wrong where a filling is said to be possible that is not.
+// TestDualsMoveToWhereTheBoundRises compares where the smoothing goes after a round with what the bound is a little
+// nearer to the programme's duals, and a little nearer to those of the best bound, by all fillings that there are. It
+// may be wrong where a filling is said to be possible that is not.
 func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
 	out, back, wrong := 0, 0, 0
 	for seed := range uint64(1000) {

@@ -22,7 +22,8 @@ type pricer struct {
 	value  []float64
 
 	lam, col []float64
-	// reduced is what a pod of each row is worth beyond the capacity that it takes, effect what it takes of what is looked at.
+	// reduced is what a pod of each row is worth beyond the capacity that it takes, effect what it takes of what is
+	// looked at.
 	reduced, effect []float64
 	search          branchAndBound
 	table           table.Table
@@ -44,7 +45,8 @@ type knapsack struct {
 	binv  []float64
 	xb    []float64
 	lam   []float64
-	// rhs is what the bin has of each capacity beside pods that are in every filling, and those are worth sure; nil is all of each.
+	// rhs is what the bin has of each capacity beside pods that are in every filling, and those are worth sure; nil is
+	// all of each.
 	rhs   []float64
 	sure  float64
 	fresh bool

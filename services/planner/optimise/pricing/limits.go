@@ -9,7 +9,8 @@ import (
 // limitRow is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
 // what is left. Those that do not bind are left out, for they would only make the inverse larger.
 type limitRow struct {
-	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1, or both where it is a number of nodes.
+	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1, or both where it is a number
+	// of nodes.
 	limit, bin int32
 	nodes      NodeCount
 	// unit is what is counted as one.
@@ -25,7 +26,8 @@ const (
 	MaxLimitRounds = 4
 )
 
-// NodeCount says how many nodes there are of some bins: so many of them at most, or at least. Dual is what one less or one more would cost.
+// NodeCount says how many nodes there are of some bins: so many of them at most, or at least. Dual is what one less or
+// one more would cost.
 type NodeCount struct {
 	In    []bool
 	Nodes float64
@@ -33,8 +35,8 @@ type NodeCount struct {
 	Dual  float64
 }
 
-// CountNodes makes numbers of nodes rows of the programme, in the place of limits and stocks, from the next Begin on. No filling may be worth more
-// than its bin by some duals and those of the counts.
+// CountNodes makes numbers of nodes rows of the programme, in the place of limits and stocks, from the next Begin on.
+// No filling may be worth more than its bin by some duals and those of the counts.
 func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
 	x.limitRows, x.limitDuals, x.bestLimitDuals, x.trialLimitDuals = x.limitRows[:0], x.limitDuals[:0], x.bestLimitDuals[:0], x.trialLimitDuals[:0]
 	for _, least := range []bool{true, false} {
@@ -50,7 +52,8 @@ func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
 	copy(x.BestDuals, duals)
 }
 
-// Tolls says that some bins cost a toll beside their price in the best bound: fillings may be worth more than the price of their bin then.
+// Tolls says that some bins cost a toll beside their price in the best bound: fillings may be worth more than the price
+// of their bin then.
 func (x *Columns) Tolls() bool {
 	return slices.ContainsFunc(x.bestLimitDuals, func(toll float64) bool { return toll > 0 })
 }
@@ -108,7 +111,8 @@ func (x *Columns) toll(b int32, mu []float64) float64 {
 	return sum
 }
 
-// AddExceededLimits makes limits and stocks rows that the solution goes beyond and that are none yet; false where there are none.
+// AddExceededLimits makes limits and stocks rows that the solution goes beyond and that are none yet; false where there
+// are none.
 func (x *Columns) AddExceededLimits(pl *compact.Plan) bool {
 	n := len(x.limitRows)
 	use := make([]float64, len(x.c.Bins))

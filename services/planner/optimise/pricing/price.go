@@ -47,7 +47,8 @@ func (x *Columns) price(g Effort) (bound, steep float64) {
 	return x.worth(x.trialDuals, x.trialLimitDuals) / steepest, steepest
 }
 
-// steepest is the bin of whose price a filling is worth most, and how many times it may be that, 1 at least; -1 where no bin's may be worth more than its price.
+// steepest is the bin of whose price a filling is worth most, and how many times it may be that, 1 at least; -1 where
+// no bin's may be worth more than its price.
 func (x *Columns) steepest() (bin int32, slopeOf float64) {
 	bin, slopeOf = -1, 1
 	for b, p := range x.priced {
@@ -66,8 +67,8 @@ func (x *Columns) few() bool { return x.Program.Rows <= fewRows }
 // most is how many columns a round adds.
 func (x *Columns) most() int { return mostFound + x.Program.Rows/8 }
 
-// again looks for fillings of those bins alone that had some when all were priced the last time, a few times, as long as that finds enough: of many
-// bins few matter in any one round. It proves nothing.
+// again looks for fillings of those bins alone that had some when all were priced the last time, a few times, as long
+// as that finds enough: of many bins few matter in any one round. It proves nothing.
 func (x *Columns) again(g Effort) bool {
 	if g.Slack > 0 || x.few() || x.times == mostAgain || len(x.had) == 0 {
 		x.times = 0
@@ -102,7 +103,8 @@ func (x *Columns) keepBest() {
 	x.found = x.found[:min(len(x.found), x.most())]
 }
 
-// relaxBin finds out what no filling of a bin is worth more than by its relaxation, less the toll for what of it is scarce, and rounds that.
+// relaxBin finds out what no filling of a bin is worth more than by its relaxation, less the toll for what of it is
+// scarce, and rounds that.
 func (x *Columns) relaxBin(b int32, g Effort) {
 	kn, p := x.pr.knapsackOf(int(b)), &x.priced[b]
 	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
@@ -122,8 +124,9 @@ func (x *Columns) relaxBin(b int32, g Effort) {
 	}
 }
 
-// enough is what a filling must be worth more than to be looked for: what the bin costs, and a little more where columns are not wanted. Of few rows
-// they are looked for that are worth less, too: those improve the programme now and then, whose duals are not those that fillings are priced with.
+// enough is what a filling must be worth more than to be looked for: what the bin costs, and a little more where
+// columns are not wanted. Of few rows they are looked for that are worth less, too: those improve the programme now and
+// then, whose duals are not those that fillings are priced with.
 func (x *Columns) enough(price float64, g Effort) float64 {
 	if g.Slack == 0 && x.few() {
 		return 0
@@ -141,9 +144,9 @@ func (x *Columns) learn(b int32, kn *knapsack, most, toll float64) {
 	}
 }
 
-// sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no more is to be learned, and
-// something was found: that takes long, and what is less steep does not matter to the bound. Where columns are wanted, half of the gap that
-// the programme is to have may be left.
+// sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no
+// more is to be learned, and something was found: that takes long, and what is less steep does not matter to the bound.
+// Where columns are wanted, half of the gap that the programme is to have may be left.
 func (x *Columns) sharpen(g Effort) {
 	enough := 1 + 1e-9
 	if g.Slack == 0 {
@@ -169,7 +172,8 @@ func (x *Columns) sharpen(g Effort) {
 	}
 }
 
-// lookAtAll branches all bins that may have a filling worth more than they cost: what the bound does not depend on may be in a better plan.
+// lookAtAll branches all bins that may have a filling worth more than they cost: what the bound does not depend on may
+// be in a better plan.
 func (x *Columns) lookAtAll(g Effort) {
 	for b, p := range x.priced {
 		if x.Work() >= g.Limit || x.Program.Stop() {
@@ -200,8 +204,8 @@ func (x *Columns) lookAt(b int32, g Effort) {
 	}
 }
 
-// vary looks for more fillings of the bins for which some were found, of rows that are in none yet; of many rows until there are enough. Columns that
-// have other rows spare rounds.
+// vary looks for more fillings of the bins for which some were found, of rows that are in none yet; of many rows until
+// there are enough. Columns that have other rows spare rounds.
 func (x *Columns) vary() {
 	left := slices.Clone(x.trialDuals)
 	var bins []int32

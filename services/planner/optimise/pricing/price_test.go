@@ -56,7 +56,8 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 	}
 }
 
-// TestTheLastTableMayBeLarger solves a table of 400,000 entries, in which few pods fit, and compares it with all fillings that there are.
+// TestTheLastTableMayBeLarger solves a table of 400,000 entries, in which few pods fit, and compares it with all
+// fillings that there are.
 func TestTheLastTableMayBeLarger(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	p := &problem.Problem{Bins: []problem.Bin{{Price: 1000, Free: []int64{499, 799}, Takes: bits.New(20), Most: -1}}}
@@ -118,7 +119,8 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 	}
 }
 
-// manyRows is a problem of so many rows, and of bins of twenty sizes, which cost so much less for their size the larger they are.
+// manyRows is a problem of so many rows, and of bins of twenty sizes, which cost so much less for their size the larger
+// they are.
 func manyRows(rows int, less int64) *Columns {
 	r := rand.New(rand.NewPCG(uint64(rows), 4))
 	p := &problem.Problem{}
@@ -175,8 +177,8 @@ func TestOfManyRowsNotAllBinsArePricedEachTime(t *testing.T) {
 	}
 }
 
-// TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor compares the work of looking for those that are worth more than the bin costs with that of looking
-// for all that are worth more than those at hand, where no filling is.
+// TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor compares the work of looking for those that are worth more
+// than the bin costs with that of looking for all that are worth more than those at hand, where no filling is.
 func TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor(t *testing.T) {
 	x := manyRows(60, 0)
 	g := Effort{Limit: math.MaxInt64, Stop: x.Program.Stop, Depth: 1}

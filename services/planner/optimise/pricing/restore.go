@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// restore solves the relaxation again after what the bin has, or how many pods there may be, has become less; false where it finds
-// nothing within that: the prices of capacities show then how little that is.
+// restore solves the relaxation again after what the bin has, or how many pods there may be, has become less; false
+// where it finds nothing within that: the prices of capacities show then how little that is.
 func (p *pricer) restore(kn *knapsack, v []float64) bool {
 	p.lam, p.col = p.lam[:kn.k], p.col[:kn.k]
 	for range 2*len(v) + 8*kn.k {
@@ -33,7 +33,8 @@ func (p *pricer) restore(kn *knapsack, v []float64) bool {
 	return false
 }
 
-// forbid raises the prices of capacities until nothing is worth anything, given a variable that can't be brought back into its range.
+// forbid raises the prices of capacities until nothing is worth anything, given a variable that can't be brought back
+// into its range.
 func (p *pricer) forbid(kn *knapsack, v []float64, leave int, up bool) {
 	by := -kn.xb[leave]
 	if up {
@@ -71,7 +72,8 @@ func (p *pricer) solution(kn *knapsack) {
 	p.work += int64(len(kn.up) + k*k)
 }
 
-// outside is the place of the variable of the basis that is furthest outside its range; up says that it is above. -1 is none.
+// outside is the place of the variable of the basis that is furthest outside its range; up says that it is above. -1 is
+// none.
 func (kn *knapsack) outside() (at int, up bool) {
 	at = -1
 	most := 1e-9
@@ -115,7 +117,8 @@ func (p *pricer) losses(kn *knapsack, v, line []float64) (reduced, effect []floa
 func (p *pricer) enterFor(kn *knapsack, v []float64, leave int, up bool) int32 {
 	k := kn.k
 	line := kn.binv[leave*k : leave*k+k]
-	// No more than most times what it does is what another may lose: to multiply costs less than to divide, and few come so far.
+	// No more than most times what it does is what another may lose: to multiply costs less than to divide, and few
+	// come so far.
 	at, best, most := int32(nothing), math.Inf(1), math.MaxFloat64
 	lost, effect := p.losses(kn, v, line)
 	in, u, ups := kn.in[:len(v)], kn.u[:len(v)], kn.up[:len(v)]

@@ -9,9 +9,9 @@ import (
 // maxRules is how many rules a knapsack takes as capacities.
 const maxRules = 8
 
-// sharedRules finds the rules that let only so many pods of several rows of a bin in together, as anti-affinity of rows with each
-// other does. Such a rule is a capacity like any other: each pod takes one of so many places. Those of the most rows come first; the rest
-// is left out of the relaxation, but not of the fillings.
+// sharedRules finds the rules that let only so many pods of several rows of a bin in together, as anti-affinity of rows
+// with each other does. Such a rule is a capacity like any other: each pod takes one of so many places. Those of the
+// most rows come first; the rest is left out of the relaxation, but not of the fillings.
 func (p *pricer) sharedRules(b *compact.Bin) []int32 {
 	if len(p.c.Rules) == 0 {
 		return nil

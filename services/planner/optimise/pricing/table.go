@@ -7,18 +7,19 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/table"
 )
 
-// maxTable bounds the entries of one bin's table, which are four bytes each, and maxSteps what is done to fill them; once bins are looked at more closely
-// than the first time, there may be lastTable and lastSteps times as many.
+// maxTable bounds the entries of one bin's table, which are four bytes each, and maxSteps what is done to fill them;
+// once bins are looked at more closely than the first time, there may be lastTable and lastSteps times as many.
 const maxTable, maxSteps, lastTable, lastSteps = 1 << 17, 1 << 23, 8, 4
 
 // stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
 const stepsForWork = 4
 
-// solveTable solves a bin's knapsack, but for rounding values up, in the two resources that are priced highest, and in the third where that is small, by a
-// table over how much of each is left; the other resources, and places of rules of several rows, are paid for at their prices. So its value bounds that of every
-// filling, more tightly than the linear relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in rows,
-// as far as it keeps to the other resources and rules. ok is false where the table would be too large, also for the work that is left, or the
-// search was stopped; it may be larger if it is the last that is tried.
+// solveTable solves a bin's knapsack, but for rounding values up, in the two resources that are priced highest, and in
+// the third where that is small, by a table over how much of each is left; the other resources, and places of rules of
+// several rows, are paid for at their prices. So its value bounds that of every filling, more tightly than the linear
+// relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in rows, as
+// far as it keeps to the other resources and rules. ok is false where the table would be too large, also for the work
+// that is left, or the search was stopped; it may be larger if it is the last that is tried.
 func (p *pricer) solveTable(kn *knapsack, v []float64, last bool, left int64) (upper float64, ok bool) {
 	entries, steps := int64(maxTable), int64(maxSteps)
 	if last {
@@ -64,8 +65,8 @@ func (p *pricer) scarcest(kn *knapsack) []int {
 	return of[:min(table.Resources, len(of))]
 }
 
-// addRows adds the rows that may be in a filling to the table, less what their pods take of what it does not know, and returns what that is worth,
-// with the pods that take nothing else.
+// addRows adds the rows that may be in a filling to the table, less what their pods take of what it does not know, and
+// returns what that is worth, with the pods that take nothing else.
 func (p *pricer) addRows(kn *knapsack, v []float64, of []int) (rest float64) {
 	for r, l := range kn.lam {
 		if !slices.Contains(of, r) {

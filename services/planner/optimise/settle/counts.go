@@ -13,8 +13,8 @@ import (
 const (
 	// mostPool is up to how many fillings are kept from one half to the next.
 	mostPool = 600
-	// firstWork is the part of the work that may go by before the bound rises, 1 of so many, and as many times as much as the gap is wide. More of it is
-	// there as more of the gap is closed.
+	// firstWork is the part of the work that may go by before the bound rises, 1 of so many, and as many times as much
+	// as the gap is wide. More of it is there as more of the gap is closed.
 	firstWork = 16
 	// countGap is how near to its bound the programme of a half must come.
 	countGap = 2e-4
@@ -35,9 +35,9 @@ func RootOf(x *pricing.Columns) Root {
 	return Root{x, slices.Clone(x.Pool), slices.Clone(x.BestDuals), x.Bound}
 }
 
-// counts is a search by how many nodes there are of some bins: branch and bound over the programme of all fillings, that half first of which
-// the least is proven. Where few nodes are needed that cost much, whole ones cost more than parts. It needs no list of fillings, so there may
-// be many pods.
+// counts is a search by how many nodes there are of some bins: branch and bound over the programme of all fillings,
+// that half first of which the least is proven. Where few nodes are needed that cost much, whole ones cost more than
+// parts. It needs no list of fillings, so there may be many pods.
 type counts struct {
 	*Search
 	x    *pricing.Columns
@@ -53,8 +53,8 @@ type counts struct {
 	most int64
 }
 
-// half is a part of all plans: those with so many nodes of some bins, which cost so much at least, as its duals prove. It is split by how many
-// nodes of some more bins there are; in is nil where its solution has whole numbers of all.
+// half is a part of all plans: those with so many nodes of some bins, which cost so much at least, as its duals prove.
+// It is split by how many nodes of some more bins there are; in is nil where its solution has whole numbers of all.
 type half struct {
 	counts []pricing.NodeCount
 	duals  []float64
@@ -63,8 +63,8 @@ type half struct {
 	nodes  float64
 }
 
-// ByCounts raises the bound as far as all halves allow that are open when its work ends, and looks for a plan on the nodes that halves have where one is
-// asked for. The root is of what base, an empty plan, has left.
+// ByCounts raises the bound as far as all halves allow that are open when its work ends, and looks for a plan on the
+// nodes that halves have where one is asked for. The root is of what base, an empty plan, has left.
 func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 	x := root.x
 	before, low := x.Work(), t.Bound
@@ -110,7 +110,8 @@ func (s *counts) look(of *half, n pricing.NodeCount) half {
 	return out
 }
 
-// tryNodes looks for a plan on the nodes that the solution has: so many of each bin, with one more for a part of one, where that is large enough.
+// tryNodes looks for a plan on the nodes that the solution has: so many of each bin, with one more for a part of one,
+// where that is large enough.
 func (s *counts) tryNodes() {
 	have := make([]float64, len(s.c.Bins))
 	for k, j := range s.x.Program.Basis {
@@ -163,8 +164,8 @@ func keyOf(f *compact.Filling) []byte {
 	return key
 }
 
-// choose finds by what a half is split whose programme was solved last: the bins of which there is the largest part of a node, for its price. They
-// are all, those that cost or have so much at least, or one.
+// choose finds by what a half is split whose programme was solved last: the bins of which there is the largest part of
+// a node, for its price. They are all, those that cost or have so much at least, or one.
 func (s *counts) choose(h *half) {
 	have := make([]float64, len(s.c.Bins))
 	var used []int32
@@ -211,6 +212,7 @@ func (s *counts) choose(h *half) {
 }
 
 const (
-	// leastNode is what part of a node a solution has at least; leastNodePart how far a number of nodes is from a whole one at least.
+	// leastNode is what part of a node a solution has at least; leastNodePart how far a number of nodes is from a whole
+	// one at least.
 	leastNode, leastNodePart = 1e-4, 0.01
 )

@@ -16,9 +16,9 @@ const (
 	mostSplits = 48
 )
 
-// ByCovers looks for plans among those made of full nodes that lose little each, in ever more of what is between the bound and the best plan: by
-// branch and bound over the linear programme that covers all pods with them. Where it ends early, it has raised the bound as far as all that
-// it has left open lets it.
+// ByCovers looks for plans among those made of full nodes that lose little each, in ever more of what is between the
+// bound and the best plan: by branch and bound over the linear programme that covers all pods with them. Where it ends
+// early, it has raised the bound as far as all that it has left open lets it.
 func (t *Search) ByCovers(limit int64) {
 	t.limit, t.Found = t.Work+limit, nil
 	for slack := t.from * firstSlack; !t.Closed() && !t.over(); slack *= 2 {
@@ -155,13 +155,14 @@ func (x *covers) split(depth int) {
 func part(v float64) float64 { return math.Abs(v - math.Round(v)) }
 
 const (
-	// leastPart is from where on a number is no whole one; goodPart is a part that is worth a split without a look at what else there is.
+	// leastPart is from where on a number is no whole one; goodPart is a part that is worth a split without a look at
+	// what else there is.
 	leastPart = 1e-5
 	goodPart  = 0.1
 )
 
-// fraction is what to split by: the nodes of a bin, or those that hold so many pods of a row or more, or one filling, of which the solution has
-// a part, with how many that is. nil where all is whole.
+// fraction is what to split by: the nodes of a bin, or those that hold so many pods of a row or more, or one filling,
+// of which the solution has a part, with how many that is. nil where all is whole.
 func (x *covers) fraction() (entries []float64, sum float64) {
 	b := &parts{covers: x, part: leastPart}
 	b.try(func(int32) bool { return true })

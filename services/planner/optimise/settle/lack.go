@@ -1,9 +1,10 @@
 package settle
 
-// lack finds nodes that cannot hold pods together, because those that have room on some of the nodes alone ask for more than all of these have.
-// Pods of what must be in one zone are such, and pods that rules keep apart.
+// lack finds nodes that cannot hold pods together, because those that have room on some of the nodes alone ask for more
+// than all of these have. Pods of what must be in one zone are such, and pods that rules keep apart.
 type lack struct {
-	// where are some of the nodes, one bit each; the first ones are those on which the pods of some row have room, the others unions of these.
+	// where are some of the nodes, one bit each; the first ones are those on which the pods of some row have room, the
+	// others unions of these.
 	where []uint32
 	// need is what rows of each of the first ones ask for, of each resource and of each rule's places.
 	need [][]int64
@@ -13,7 +14,8 @@ type lack struct {
 // mostUnions is how many parts of the nodes are looked at.
 const mostUnions = 48
 
-// lacksRoom says that the pods of rows from a place on do not fit the nodes, with what these have left. It sees only whole sums, and so misses much.
+// lacksRoom says that the pods of rows from a place on do not fit the nodes, with what these have left. It sees only
+// whole sums, and so misses much.
 func (x *trial) lacksRoom(nodes, at int) bool {
 	w, k := &x.lack, x.c.NumResources
 	if k+len(x.c.Rules) == 0 {

@@ -8,10 +8,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// TestNodesThatLackRoomSomewhereAreKnown tells nodes in two zones, one in each, that have enough for all pods together from those that hold them.
+// TestNodesThatLackRoomSomewhereAreKnown tells nodes in two zones, one in each, that have enough for all pods together
+// from those that hold them.
 func TestNodesThatLackRoomSomewhereAreKnown(t *testing.T) {
 	for name, test := range map[string]struct {
-		// pods are how many in the one zone, in the other, and in either ask for each of their requests; apart is how many of all may share a node.
+		// pods are how many in the one zone, in the other, and in either ask for each of their requests; apart is how
+		// many of all may share a node.
 		one, other, either int
 		each               [3]int64
 		apart              int

@@ -13,8 +13,8 @@ type nodes struct {
 	open *compact.OpenBin
 	bin  *compact.Bin
 	b    int32
-	// beyond is, by place among the bin's rows, what the pods of the row there and of those after it are worth at most beyond the capacity that
-	// they take.
+	// beyond is, by place among the bin's rows, what the pods of the row there and of those after it are worth at most
+	// beyond the capacity that they take.
 	beyond []float64
 	// least is what the pods of a node must be worth.
 	least float64
@@ -78,8 +78,8 @@ func (e *nodes) fill(at int, worth float64) {
 	}
 }
 
-// can bounds what pods of the row at a place and of those after it that still fit are worth: by what each resource that is left is worth alone,
-// and by what all of them are worth together.
+// can bounds what pods of the row at a place and of those after it that still fit are worth: by what each resource that
+// is left is worth alone, and by what all of them are worth together.
 func (e *nodes) can(at int) float64 {
 	k, row := e.c.NumResources, int(e.bin.Rows[at])
 	least, sum := math.Inf(1), e.beyond[at]

@@ -1,5 +1,6 @@
-// Package settle looks for the cheapest plan of all for few pods, between a bound and the cost of a plan that is known: first plans of
-// full nodes that lose little, then all, by how many nodes they have. What it has looked through raises the bound.
+// Package settle looks for the cheapest plan of all for few pods, between a bound and the cost of a plan that is known:
+// first plans of full nodes that lose little, then all, by how many nodes they have. What it has looked through raises
+// the bound.
 //
 // It is exact as far as its work goes: where it comes to its end the plan is the optimum. Start reading with Search.
 package settle
@@ -13,22 +14,24 @@ import (
 )
 
 const (
-	// fewPods and fewRows are up to how many pods and rows a plan is searched for the last per cent. With more of either the search
-	// does not come far, and is only for a bound: up to mostPods and mostRows.
+	// fewPods and fewRows are up to how many pods and rows a plan is searched for the last per cent. With more of
+	// either the search does not come far, and is only for a bound: up to mostPods and mostRows.
 	fewPods, fewRows   = 512, 32
 	mostPods, mostRows = 4096, 64
-	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as much, and so on.
+	// firstSlack is the part of the bound that a plan may be above it when it is looked for first; then it is twice as
+	// much, and so on.
 	firstSlack = 1.0 / 512
 	// wideGap is the part of the cost from which on more work is spent on a gap.
 	wideGap = 0.005
 )
 
-// Search looks through all plans that cost little more than a bound. Pods are worth y, which is at most what a node costs for those on it; the
-// difference is a node's loss, and a plan's losses are what it costs beyond the bound. So a search for a plan that costs so much at
-// most need not look at nodes that lose more than is left of that. Each node is full as far as pods are left: had it room for one, that
-// could be taken off another.
+// Search looks through all plans that cost little more than a bound. Pods are worth y, which is at most what a node
+// costs for those on it; the difference is a node's loss, and a plan's losses are what it costs beyond the bound. So a
+// search for a plan that costs so much at most need not look at nodes that lose more than is left of that. Each node is
+// full as far as pods are left: had it room for one, that could be taken off another.
 type Search struct {
-	// Gap is what is known so far; Found is a plan that costs no more than it did before, where one was found, and Work what all that took.
+	// Gap is what is known so far; Found is a plan that costs no more than it did before, where one was found, and Work
+	// what all that took.
 	Gap
 	Found []compact.Filling
 	Work  int64
@@ -58,7 +61,8 @@ func (g *Gap) Wide() float64 { return g.share() / wideGap }
 // share is how much of the cost is above the bound.
 func (g *Gap) share() float64 { return float64(g.Cost-g.Bound) / float64(max(1, g.Cost)) }
 
-// Suits says whether a problem is one of few pods, or not of many where the bound counts, with nothing but prices and rules about what shares a node.
+// Suits says whether a problem is one of few pods, or not of many where the bound counts, with nothing but prices and
+// rules about what shares a node.
 func Suits(c *compact.Problem) bool {
 	return (Few(c) || !c.Source.Loose && c.Pods() <= mostPods && c.NumRows <= mostRows) && len(c.Limits) == 0 && !c.HasUnpackable &&
 		!slices.ContainsFunc(c.Bins, func(b compact.Bin) bool { return b.Limited || b.Penalties != nil || len(b.Before) > 0 })
@@ -67,8 +71,8 @@ func Suits(c *compact.Problem) bool {
 // Few says that there are so few pods that a better plan may be found.
 func Few(c *compact.Problem) bool { return c.Pods() <= fewPods && c.NumRows <= fewRows }
 
-// New is a search in a problem that suits, where pods are worth y and nothing holds pods that are worth more than it costs. It is nil where they
-// are worth nothing.
+// New is a search in a problem that suits, where pods are worth y and nothing holds pods that are worth more than it
+// costs. It is nil where they are worth nothing.
 func New(c *compact.Problem, y []float64, g Gap) *Search {
 	t := &Search{Gap: g, c: c, y: slices.Clone(y), rest: slices.Clone(c.Count)}
 	for i, n := range t.rest {
@@ -89,8 +93,8 @@ func New(c *compact.Problem, y []float64, g Gap) *Search {
 	return t
 }
 
-// densities are, by place among some rows and resource, the most that a pod of the row there or a later one is worth for each unit of the
-// resource; infinite where some need none of it.
+// densities are, by place among some rows and resource, the most that a pod of the row there or a later one is worth
+// for each unit of the resource; infinite where some need none of it.
 func (t *Search) densities(rows []int32) []float64 {
 	k := t.c.NumResources
 	out := make([]float64, (len(rows)+1)*k)
@@ -116,5 +120,6 @@ func costOf(some []compact.Filling) (cost int64) {
 
 func (t *Search) over() bool { return t.Work > t.limit || t.c.Stopped() }
 
-// tolerance is how much more than the slack a node may lose, micro-dollars an hour: sums of floating-point numbers are not exact.
+// tolerance is how much more than the slack a node may lose, micro-dollars an hour: sums of floating-point numbers are
+// not exact.
 const tolerance = 1e-3

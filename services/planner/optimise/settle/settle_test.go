@@ -37,8 +37,8 @@ func drawn(r *rand.Rand) *problem.Problem {
 	return p
 }
 
-// zoned is a random problem whose pods must be in a zone, or outside one, or may be anywhere: as bounds have them. Requests are multiples of 3, and
-// nodes have room for parts of that.
+// zoned is a random problem whose pods must be in a zone, or outside one, or may be anywhere: as bounds have them.
+// Requests are multiples of 3, and nodes have room for parts of that.
 func zoned(r *rand.Rand) *problem.Problem {
 	const zones = 3
 	p := &problem.Problem{}
@@ -108,7 +108,8 @@ func checkFound(t *testing.T, c *compact.Problem, x *settle.Search) {
 	}
 }
 
-// TestCountsProveABound looks at problems of which the programme of all pods proves too little, and checks the plans that are found on the way.
+// TestCountsProveABound looks at problems of which the programme of all pods proves too little, and checks the plans
+// that are found on the way.
 func TestCountsProveABound(t *testing.T) {
 	better, closed, found := 0, 0, 0
 	for seed := range uint64(600) {

@@ -1,7 +1,8 @@
 // Package simplify makes a packing problem with too many rows for the linear programme one with fewer.
 //
-// Rules and preferences are left out, and what differs in nothing else becomes one, so that no packing of the whole problem costs less than the bound of the simpler
-// one. Where that leaves too many different requests, those near each other become one, too, and there is no such bound. It never solves anything. Start reading with Of.
+// Rules and preferences are left out, and what differs in nothing else becomes one, so that no packing of the whole
+// problem costs less than the bound of the simpler one. Where that leaves too many different requests, those near each
+// other become one, too, and there is no such bound. It never solves anything. Start reading with Of.
 package simplify
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// Simpler is a problem with few enough rows for the programme, made of what is left of one that has too many, once bins that cost nothing
-// are full. Its items are the rows of that; rules are left out but for a few, and preferences.
+// Simpler is a problem with few enough rows for the programme, made of what is left of one that has too many, once bins
+// that cost nothing are full. Its items are the rows of that; rules are left out but for a few, and preferences.
 type Simpler struct {
 	problem.Problem
 	// BinsOf are, by bin, those of the whole problem that it stands for.
@@ -28,20 +29,21 @@ type Simpler struct {
 }
 
 const (
-	// mostKept is how many rules are kept: those that ask for the most bins, of rules that let only so many pods of their own rows
-	// share one.
+	// mostKept is how many rules are kept: those that ask for the most bins, of rules that let only so many pods of
+	// their own rows share one.
 	mostKept = 2
-	// alikePrice is how many times the price of the cheapest the others of some bins may have for all to be one, mostAlike how many
-	// may be. One in leastShared of the pods that two of them take must be taken by both.
+	// alikePrice is how many times the price of the cheapest the others of some bins may have for all to be one,
+	// mostAlike how many may be. One in leastShared of the pods that two of them take must be taken by both.
 	alikePrice  = 1.25
 	mostAlike   = 8
 	leastShared = 5
-	// Requests that become one differ by up to firstApart, or by more if there are more than one in nearShare of the rows that there may be, but not by lastApart.
+	// Requests that become one differ by up to firstApart, or by more if there are more than one in nearShare of the
+	// rows that there may be, but not by lastApart.
 	nearShare, firstApart, lastApart = 2, 0.02, 2.0
 )
 
-// Of makes what a plan has left of a problem simpler, so that there are no more than so many rows; nil where there are more all the same. Where a bound alone is asked
-// for, it makes none that proves nothing.
+// Of makes what a plan has left of a problem simpler, so that there are no more than so many rows; nil where there are
+// more all the same. Where a bound alone is asked for, it makes none that proves nothing.
 func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 	whole := base.Problem
 	for _, way := range []struct{ unite, near bool }{{}, {unite: true}, {true, true}} {
@@ -86,8 +88,9 @@ func (p *Simpler) keepRules() {
 	}
 }
 
-// joinRules makes one rule of those that let only so many pods of their own rows share a bin, and have no rows in common: no more than so many in all of all their
-// pods. It asks for fewer rows than the rules do, and where they are much alike it proves as much; a plan keeps to each of them less.
+// joinRules makes one rule of those that let only so many pods of their own rows share a bin, and have no rows in
+// common: no more than so many in all of all their pods. It asks for fewer rows than the rules do, and where they are
+// much alike it proves as much; a plan keeps to each of them less.
 func (p *Simpler) joinRules() {
 	joined, most := bits.New(len(p.Items)), 0
 	for _, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
@@ -121,8 +124,9 @@ func (p *Simpler) rowsOf(rule int32) bits.Set {
 	return of
 }
 
-// capRows adds what the rules that were left out let one bin hold of each row that is left, and says whether that is less than all of it. Where
-// each of twelve apps lets one of its pods onto a node, there are twelve pods of one request.
+// capRows adds what the rules that were left out let one bin hold of each row that is left, and says whether that is
+// less than all of it. Where each of twelve apps lets one of its pods onto a node, there are twelve pods of one
+// request.
 func (p *Simpler) capRows(c *compact.Problem) (some bool) {
 	for _, of := range c.ItemsOf {
 		set, counted, pods, most := bits.New(len(p.Items)), make(map[int32]bool), 0, 0
@@ -157,8 +161,8 @@ func (p *Simpler) mostShared(row int32, counted map[int32]bool) int {
 	return int(n)
 }
 
-// addBins adds the bins that may be bought. United ones hold as much of everything as each other, and take what any of them does: as those of
-// one type in several zones do.
+// addBins adds the bins that may be bought. United ones hold as much of everything as each other, and take what any of
+// them does: as those of one type in several zones do.
 func (p *Simpler) addBins(unite bool) {
 	groups := make(map[string][]int32)
 	var order []string
@@ -228,8 +232,8 @@ func (p *Simpler) alike(a, b int32) bool {
 	return both*leastShared > either
 }
 
-// joinNear gives items of about equal requests the mean of these, where the same bins take them and they have a part in the same rules: as near as leaves no
-// more than so many that differ.
+// joinNear gives items of about equal requests the mean of these, where the same bins take them and they have a part in
+// the same rules: as near as leaves no more than so many that differ.
 func (p *Simpler) joinNear(most int) {
 	for apart := firstApart; apart < lastApart; apart *= 1.25 {
 		if groups := p.near(apart); len(groups) <= most {
@@ -241,7 +245,8 @@ func (p *Simpler) joinNear(most int) {
 	}
 }
 
-// near are groups of items whose requests differ by no more than such a part of them in each resource, and which no bin that holds each of them tells apart.
+// near are groups of items whose requests differ by no more than such a part of them in each resource, and which no bin
+// that holds each of them tells apart.
 func (p *Simpler) near(apart float64) map[string][]int {
 	var key []byte
 	cells, groups := make(map[string][]int), make(map[string][]int)

@@ -46,7 +46,8 @@ func drawn(r *rand.Rand) *problem.Problem {
 	return p
 }
 
-// TestWhatIsProvenForTheSimplerProblemIsProvenForTheWhole, for a plan and for a bound alone, of problems whose cheapest packing is known.
+// TestWhatIsProvenForTheSimplerProblemIsProvenForTheWhole, for a plan and for a bound alone, of problems whose cheapest
+// packing is known.
 func TestWhatIsProvenForTheSimplerProblemIsProvenForTheWhole(t *testing.T) {
 	known, fewer := 0, 0
 	for seed := range uint64(3000) {

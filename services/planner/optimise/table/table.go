@@ -1,6 +1,8 @@
-// Package table solves knapsacks of up to three resources in whole numbers, by a table of what the best filling is worth in each room.
+// Package table solves knapsacks of up to three resources in whole numbers, by a table of what the best filling is
+// worth in each room.
 //
-// It knows nothing of bins and rules: what else a filling takes must come off what pods are worth before. Start reading with Table.
+// It knows nothing of bins and rules: what else a filling takes must come off what pods are worth before. Start reading
+// with Table.
 package table
 
 import (
@@ -12,9 +14,11 @@ import (
 // Resources is how many resources a table knows.
 const Resources = 3
 
-// Table is one knapsack at a time, and the memory for the next. Worth is rounded up, so that no filling is worth more than it says.
+// Table is one knapsack at a time, and the memory for the next. Worth is rounded up, so that no filling is worth more
+// than it says.
 type Table struct {
-	// value is by entry, in units of unit; width is how many there are of each resource, and how much is left of the last changes from entry to entry.
+	// value is by entry, in units of unit; width is how many there are of each resource, and how much is left of the
+	// last changes from entry to entry.
 	value []int32
 	width [Resources]int
 	unit  float64
@@ -25,7 +29,8 @@ type Table struct {
 	densest float64
 }
 
-// part is some pods of a row, with what they take of each resource and what they are worth. A filling may have them as often as they fit where they are endless, else once.
+// part is some pods of a row, with what they take of each resource and what they are worth. A filling may have them as
+// often as they fit where they are endless, else once.
 type part struct {
 	row     int32
 	pods    int
@@ -56,7 +61,8 @@ func (t *Table) Add(row int32, step [Resources]int, worth float64, most int) {
 	t.rows = append(t.rows, part{row: row, pods: min(most, fits), step: step, worth: worth, endless: fits <= most})
 }
 
-// Steps is how many steps it takes to fill the table with the rows that were added. If that is more than most, no row has an end any more: that takes fewer.
+// Steps is how many steps it takes to fill the table with the rows that were added. If that is more than most, no row
+// has an end any more: that takes fewer.
 func (t *Table) Steps(most int64) int64 {
 	t.unit = t.densest / (1 << 29) // no entry is worth more than the densest for each resource
 	for k := range t.rows {
@@ -85,8 +91,8 @@ func (t *Table) list() int64 {
 
 func (t *Table) size() int { return t.width[0] * t.width[1] * t.width[2] }
 
-// beaten says that no filling needs a row: pods of an endless one that fit into what one of it takes are worth more, or those that take no more and are
-// worth more do not all fit beside it.
+// beaten says that no filling needs a row: pods of an endless one that fit into what one of it takes are worth more, or
+// those that take no more and are worth more do not all fit beside it.
 func (t *Table) beaten(row *part) bool {
 	all := row.step
 next:
@@ -139,7 +145,8 @@ func (t *Table) split(row *part) {
 	}
 }
 
-// Solve fills the table and says what no filling of the whole room is worth more than; false where it was stopped. Steps came before.
+// Solve fills the table and says what no filling of the whole room is worth more than; false where it was stopped.
+// Steps came before.
 func (t *Table) Solve(stopped func() bool) (worth float64, ok bool) {
 	t.value = slices.Grow(t.value[:0], t.size())[:t.size()]
 	clear(t.value)
@@ -158,7 +165,8 @@ func (t *Table) Solve(stopped func() bool) (worth float64, ok bool) {
 	return float64(float64(t.value[len(t.value)-1]) * t.unit), true
 }
 
-// sweep lets the fillings of the table have a part: any number of times, or once, from the largest room to the smallest then.
+// sweep lets the fillings of the table have a part: any number of times, or once, from the largest room to the smallest
+// then.
 func (t *Table) sweep(p *part) {
 	w, s := t.width, p.step
 	back := (s[0]*w[1]+s[1])*w[2] + s[2]
@@ -180,8 +188,9 @@ func (t *Table) sweep(p *part) {
 	}
 }
 
-// fillEndless lets the fillings of a table of two resources have all endless parts: room by room, so that those before have them all already, and four parts at
-// once, because each entry is read and written once for all of them then. false where it was stopped.
+// fillEndless lets the fillings of a table of two resources have all endless parts: room by room, so that those before
+// have them all already, and four parts at once, because each entry is read and written once for all of them then.
+// false where it was stopped.
 func (t *Table) fillEndless(stopped func() bool) bool {
 	t.endless = t.endless[:0]
 	for k := range t.parts {
@@ -257,7 +266,8 @@ func (t *Table) improve(begin, end, back int, p *part) {
 	}
 }
 
-// Walk reads the best filling out of the table, as far as that can be read: take is asked to take some pods of a row. No row has more than it may.
+// Walk reads the best filling out of the table, as far as that can be read: take is asked to take some pods of a row.
+// No row has more than it may.
 func (t *Table) Walk(take func(row int32, pods int)) {
 	left, taken := t.width, 0
 	entry := func() int32 { return t.value[((left[0]-1)*t.width[1]+left[1]-1)*t.width[2]+left[2]-1] }

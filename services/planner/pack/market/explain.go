@@ -246,7 +246,8 @@ func unavailable(o *Option) model.Reason {
 	return out
 }
 
-// tooSmallForDaemons names the resource that is shortest on an option before it has any pod, and the part of it that DaemonSets ask for.
+// tooSmallForDaemons names the resource that is shortest on an option before it has any pod, and the part of it that
+// DaemonSets ask for.
 func (m *Market) tooSmallForDaemons(o *Option) (r model.Reason, lack float64) {
 	worst := 0
 	for i, free := range o.Free {

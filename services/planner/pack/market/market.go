@@ -93,8 +93,8 @@ func (o *Option) Ranked() model.RankedOffering {
 	return out
 }
 
-// NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods with pod rules. It is
-// given up as soon as stop says so; then it is nil.
+// NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods with pod rules.
+// It is given up as soon as stop says so; then it is nil.
 func NewMarket(w *view.World, rules *podrules.Rules, stop func() bool) *Market {
 	m := &Market{
 		World: w, problems: make([]model.Reason, len(w.Pools)), clashes: make([]model.Reason, len(w.Pools)), byKeys: make(map[string][][]*Option),

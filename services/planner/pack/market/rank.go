@@ -51,7 +51,8 @@ func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow fu
 	return ranked, len(ranked) > 0
 }
 
-// withPreferences are the items whose pods have preferences about nodes; nil where there are none, or the policy ignores them.
+// withPreferences are the items whose pods have preferences about nodes; nil where there are none, or the policy
+// ignores them.
 func (m *Market) withPreferences(items []Item) []Item {
 	var out []Item
 	for _, it := range items {
@@ -62,9 +63,9 @@ func (m *Market) withPreferences(items []Item) []Item {
 	return out
 }
 
-// preferredOnly leaves out of a claim's options, which are sorted by price, those that it must not become because of its pods'
-// preferences: what costs no more than the best one, preferences counted, and is not as good; and where they are enforced, all that
-// meets fewer of them.
+// preferredOnly leaves out of a claim's options, which are sorted by price, those that it must not become because of
+// its pods' preferences: what costs no more than the best one, preferences counted, and is not as good; and where they
+// are enforced, all that meets fewer of them.
 func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 	if len(options) == 0 {
 		return nil
@@ -89,8 +90,9 @@ func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 	return out
 }
 
-// withFewest are the options that preferences leave of all, and of the others, the cheapest first, as few as make enough distinct
-// ones for the pool's minValues: a preference gives way to those. Both lists are sorted by price, and so is the result.
+// withFewest are the options that preferences leave of all, and of the others, the cheapest first, as few as make
+// enough distinct ones for the pool's minValues: a preference gives way to those. Both lists are sorted by price, and
+// so is the result.
 func (m *Market) withFewest(v *Variant, left, all []*Option) []*Option {
 	others := slices.DeleteFunc(slices.Clone(all), func(o *Option) bool { return slices.Contains(left, o) })
 	options := slices.Concat(left, others)
@@ -99,8 +101,8 @@ func (m *Market) withFewest(v *Variant, left, all []*Option) []*Option {
 	return options
 }
 
-// fewest is how many of the first options make enough distinct ones for the pool's minValues, from some number on; all of them
-// where there are not enough.
+// fewest is how many of the first options make enough distinct ones for the pool's minValues, from some number on; all
+// of them where there are not enough.
 func (m *Market) fewest(v *Variant, options []*Option, low int) int {
 	high := len(options)
 	for low < high {
@@ -213,8 +215,8 @@ func PreferencePrice(p *model.Policy) int64 {
 	return model.Or(p.PreferencePrice, model.DefaultPreferencePrice)
 }
 
-// StandIns are the options that could replace o with the least loss of capacity, as many as make enough distinct ones for the
-// pool's minValues; nil where there are not enough.
+// StandIns are the options that could replace o with the least loss of capacity, as many as make enough distinct ones
+// for the pool's minValues; nil where there are not enough.
 func (m *Market) StandIns(o *Option, allow func(*Option) bool) []*Option {
 	type standIn struct {
 		o    *Option

@@ -106,8 +106,8 @@ func (o *Option) limitsAllow(p *Option) bool {
 	return !limited || o.Pool == p.Pool
 }
 
-// Passes are the rounds of a search: one, in which a preference about nodes that is not met has its price; and where the policy enforces
-// preferences, one before that which keeps all of them.
+// Passes are the rounds of a search: one, in which a preference about nodes that is not met has its price; and where
+// the policy enforces preferences, one before that which keeps all of them.
 func (m *Market) Passes() []bool {
 	if m.World.Policy.Preferences == model.PreferencesEnforced {
 		return []bool{true, false}
@@ -115,8 +115,8 @@ func (m *Market) Passes() []bool {
 	return []bool{false}
 }
 
-// Weighed are the options of a tier by what one node that holds some items costs, with the price of their preferences about nodes that
-// it does not meet.
+// Weighed are the options of a tier by what one node that holds some items costs, with the price of their preferences
+// about nodes that it does not meet.
 func (m *Market) Weighed(tier []*Option, items []Item) []*Option {
 	price := PreferencePrice(&m.World.Policy)
 	preferring := slices.ContainsFunc(items, func(it Item) bool {

@@ -51,8 +51,8 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	return out
 }
 
-// narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those that
-// pods with pod rules may depend on, or DaemonSets: a pod may fit only where one of them does not run.
+// narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those
+// that pods with pod rules may depend on, or DaemonSets: a pod may fit only where one of them does not run.
 func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	if len(open) == 0 {
 		return nil

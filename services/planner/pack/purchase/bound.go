@@ -40,15 +40,15 @@ func weaker(a, b model.BoundKind) bool {
 // fewPods is up to how many pods the optimum may be found.
 const fewPods = 32
 
-// mostNested is up to how many pods a bound knows what a domain has at most. Where there are more, that is little of the whole, and the
-// programme comes less far with the rows that it takes.
+// mostNested is up to how many pods a bound knows what a domain has at most. Where there are more, that is little of
+// the whole, and the programme comes less far with the rows that it takes.
 const mostNested = 128
 
 // Up to mostNestedLate it is tried where the bound of a plan is further below it than one in wideGap.
 const mostNestedLate, wideGap = 256, 50
 
-// boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if some plan is known
-// that costs so much.
+// boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if
+// some plan is known that costs so much.
 func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
 	p := by.shared(pods, tier, cost, sharing)
 	p.BoundOnly, p.Known = true, cost
@@ -59,8 +59,8 @@ func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Pro
 	return proof
 }
 
-// shared is the problem of buying for some pods, shared out as they must be, on what the pools of a tier sell and a plan may have that
-// costs no more than one that is known.
+// shared is the problem of buying for some pods, shared out as they must be, on what the pools of a tier sell and a
+// plan may have that costs no more than one that is known.
 func (by *Buyer) shared(pods []int, tier int, cost int64, sharing *sharing) *formulation {
 	items := sharing.shareOut(market.Items(by.m.World, pods))
 	tiers := by.m.TiersOf(sharing.keys, nil)
@@ -125,7 +125,8 @@ func (by *Buyer) Worth(pods []int) Worth {
 	return out
 }
 
-// affordable are the options that some plan may have that costs no more than one that is known: what costs more alone is in none.
+// affordable are the options that some plan may have that costs no more than one that is known: what costs more alone
+// is in none.
 func affordable(tiers [][]*market.Option, most int64) [][]*market.Option {
 	out := make([][]*market.Option, len(tiers))
 	for t, tier := range tiers {
@@ -155,12 +156,12 @@ func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option, sharing 
 	return p
 }
 
-// Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the way,
-// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: no limits, no minValues, no
-// preferences, and of rules about pods on other nodes required spread alone. Pods that had to go to a pool of lower weight, because
-// no other one offers what they need, are bounded by what the pools of that weight offer; where limits may have sent them there, by
-// what any pool offers. Spread counts only where all the pods that are placed are on the claims: where some are on nodes that exist,
-// others of them might be.
+// Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the
+// way, that is the answer. Else it is proven for a problem with fewer rules, which costs no more: no limits, no
+// minValues, no preferences, and of rules about pods on other nodes required spread alone. Pods that had to go to a
+// pool of lower weight, because no other one offers what they need, are bounded by what the pools of that weight offer;
+// where limits may have sent them there, by what any pool offers. Spread counts only where all the pods that are placed
+// are on the claims: where some are on nodes that exist, others of them might be.
 func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topology.Tally) Proof {
 	byTier, costs := make([][]int, len(by.m.Tiers)), make([]int64, len(by.m.Tiers))
 	n := 0

@@ -24,9 +24,11 @@ type Buyer struct {
 	Stop func() bool
 	// Rough buys greedily, with no more search: what is bought costs some per cent more, and takes a fraction of the time.
 	Rough bool
-	// Overhead is what one more node is taken to cost beside its price, micro-dollars per hour. It begins as the policy has it.
+	// Overhead is what one more node is taken to cost beside its price, micro-dollars per hour. It begins as the policy
+	// has it.
 	Overhead int64
-	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its time.
+	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its
+	// time.
 	Tried bool
 	// memory has what was solved: each order of an assignment, and the best one once more, may come to the same problems.
 	memory memory.Memory
@@ -37,17 +39,18 @@ func NewBuyer(m *market.Market, rules *podrules.Rules, units *offer.ReservationU
 	return &Buyer{m: m, rules: rules, units: units, Overhead: m.World.Policy.PerNodeOverhead}
 }
 
-// Take takes one more node to cost so much beside its price, or what it costs by the policy where that is more, until it is undone.
+// Take takes one more node to cost so much beside its price, or what it costs by the policy where that is more, until
+// it is undone.
 func (by *Buyer) Take(overhead int64) (undo func()) {
 	before := by.Overhead
 	by.Overhead = max(before, overhead)
 	return func() { by.Overhead = before }
 }
 
-// Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under the rules about what may
-// share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
-// bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint, or against what pods
-// would rather not share a node with, comes last.
+// Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under the rules about
+// what may share a node, and takes them off the limits; what they may become is ranked later. What it returns as left
+// can't be bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint, or
+// against what pods would rather not share a node with, comes last.
 func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}

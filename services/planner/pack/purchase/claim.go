@@ -91,8 +91,8 @@ func (b *NewClaim) distinct(key string) int {
 	return len(seen)
 }
 
-// IsLikeShown says whether a claim may become an option, as far as rules about other pods see its node: pods may have been placed
-// since its site was made, which took it to be nothing else.
+// IsLikeShown says whether a claim may become an option, as far as rules about other pods see its node: pods may have
+// been placed since its site was made, which took it to be nothing else.
 func (b *NewClaim) IsLikeShown(o *market.Option, t *topology.Tally) bool {
 	return b.Site == nil || slices.ContainsFunc(b.Shown, func(x *market.Option) bool { return x == o || topology.Alike(t, &x.Place, &o.Place) })
 }
@@ -104,8 +104,8 @@ func (b *NewClaim) Relaxed() bool {
 	})
 }
 
-// OneClaim is a claim for an option that holds all items, without taking it off the limits: what it may become costs at most
-// most, stays within limits and is what fits allows; ok is false where nothing is left.
+// OneClaim is a claim for an option that holds all items, without taking it off the limits: what it may become costs at
+// most most, stays within limits and is what fits allows; ok is false where nothing is left.
 func (by *Buyer) OneClaim(o *market.Option, items []market.Item, lim *market.Limits, most PriceCeiling, fits func(*market.Option) bool) (*NewClaim, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
@@ -133,8 +133,8 @@ func EmptyClaim(options []*market.Option) *NewClaim {
 	return &NewClaim{Base: options[0], Options: options}
 }
 
-// EmptyClaimWithin is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
-// has an instance left, or of none. It is nil where limits leave nothing.
+// EmptyClaimWithin is a claim for no pods that may become those of the options that are paid for alike: of one
+// reservation that has an instance left, or of none. It is nil where limits leave nothing.
 func EmptyClaimWithin(options []*market.Option, lim *market.Limits) *NewClaim {
 	for _, first := range options {
 		if lim.Remaining(first, 1) == 0 {
@@ -150,7 +150,8 @@ func EmptyClaimWithin(options []*market.Option, lim *market.Limits) *NewClaim {
 	return nil
 }
 
-// StaticClaim is EmptyClaimWithin with as many options as a claim may list; nil where these are fewer than the pool's minValues ask for.
+// StaticClaim is EmptyClaimWithin with as many options as a claim may list; nil where these are fewer than the pool's
+// minValues ask for.
 func StaticClaim(m *market.Market, options []*market.Option, lim *market.Limits) *NewClaim {
 	b := EmptyClaimWithin(options, lim)
 	if b != nil && len(b.Options) > m.MaxOfferings() {

@@ -269,8 +269,8 @@ func (p *formulation) buy(s optimise.Solution) []*NewClaim {
 	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.attachesAll(b) || !p.listFlexible(b) })
 }
 
-// attachesAll returns pods to the backlog as long as a claim attaches fewer volumes than they have: bins know nothing of those
-// that pods share. It is false where that leaves none.
+// attachesAll returns pods to the backlog as long as a claim attaches fewer volumes than they have: bins know nothing
+// of those that pods share. It is false where that leaves none.
 func (p *formulation) attachesAll(b *NewClaim) bool {
 	for i, it := range slices.Backward(b.Items) {
 		if len(it.Class.Shared) > 0 && !b.Base.Fits(p.m.Combine(b.Items)) {

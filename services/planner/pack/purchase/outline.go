@@ -35,13 +35,14 @@ type located struct {
 // mostOutlines is how often an outline is tried that has more pods in a domain than spread allows.
 const mostOutlines = 2
 
-// manyItems is up to how many items an outline may have all of the default work. Of more it has manyItemsWork: such a plan knows many rules that an outline
-// does not, so that more work gains little.
+// manyItems is up to how many items an outline may have all of the default work. Of more it has manyItemsWork: such a
+// plan knows many rules that an outline does not, so that more work gains little.
 const manyItems, manyItemsWork = 128, 150_000_000
 
-// Outline is where the pods of some claims, all of one tier, are on the nodes that would be bought for them under the rules that a bound
-// knows: each domain has what required spread makes it have at least, and the rest is free. It knows the price of whole nodes, where a look at
-// one pod after the other knows that of shares. It has those that are in some segment, and is nil where it costs no less than the claims.
+// Outline is where the pods of some claims, all of one tier, are on the nodes that would be bought for them under the
+// rules that a bound knows: each domain has what required spread makes it have at least, and the rest is free. It knows
+// the price of whole nodes, where a look at one pod after the other knows that of shares. It has those that are in some
+// segment, and is nil where it costs no less than the claims.
 func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func(*view.Class, *market.Option) *market.Segment) *Outline {
 	inSegment := func(it market.Item) bool { return it.Segment != nil }
 	if !slices.ContainsFunc(claims, func(b *NewClaim) bool { return slices.ContainsFunc(b.Items, inSegment) }) {

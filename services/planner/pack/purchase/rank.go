@@ -10,8 +10,8 @@ import (
 // mostAtOnce is after how many claims to ask whether to stop.
 const mostAtOnce = 16
 
-// RankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that they list. Fits
-// says for a claim what it may become in any other respect.
+// RankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that they
+// list. Fits says for a claim what it may become in any other respect.
 func (by *Buyer) RankAll(claims []*NewClaim, lim *market.Limits, fits func(b *NewClaim) func(*market.Option) bool) {
 	m := by.m
 	perPool := make([]int, len(m.World.Pools))

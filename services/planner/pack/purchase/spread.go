@@ -14,7 +14,8 @@ import (
 // sharing is what required spread does to the pods that a bound is of.
 type sharing struct {
 	m *market.Market
-	// tally counts all pods but those that the bound is of; nil where no spread is kept. pods is how many it is of, by class.
+	// tally counts all pods but those that the bound is of; nil where no spread is kept. pods is how many it is of, by
+	// class.
 	tally *topology.Tally
 	pods  map[*view.Class]int
 	// counted is, by counter of spread, how many of these classes it counts.
@@ -54,8 +55,8 @@ func (s *sharing) uncount(tally *topology.Tally, claims []*NewClaim) {
 	}
 }
 
-// shareOut splits items into what each domain has of them in every plan, and the rest, which may be anywhere within what one domain has
-// at most.
+// shareOut splits items into what each domain has of them in every plan, and the rest, which may be anywhere within
+// what one domain has at most.
 func (s *sharing) shareOut(items []market.Item) []market.Item {
 	out := make([]market.Item, 0, len(items))
 	s.rules = nil
@@ -80,9 +81,10 @@ func (s *sharing) shareOut(items []market.Item) []market.Item {
 	return out
 }
 
-// nest splits pods of which each domain has so many at most: so many of them may be anywhere, as many again outside the domain that is
-// known to have most, as many outside the two that have, and so on. In every plan there are pods for that, whatever the order. What is
-// beyond the first part is outside all domains that are known to be too full: that is one plan of several.
+// nest splits pods of which each domain has so many at most: so many of them may be anywhere, as many again outside the
+// domain that is known to have most, as many outside the two that have, and so on. In every plan there are pods for
+// that, whatever the order. What is beyond the first part is outside all domains that are known to be too full: that is
+// one plan of several.
 func (s *sharing) nest(out []market.Item, it market.Item, share *topology.Share, most int) []market.Item {
 	full, tooFull := s.fullestFirst(it.Class, share)
 	var parts []int
@@ -169,8 +171,8 @@ func (s *sharing) made(name, key string, in func(value string) bool) *market.Seg
 	return s.segments[name]
 }
 
-// lasting are those rules about what shares a node that every plan keeps. Spread over hosts is one of pods that have it themselves, as long
-// as nodes that may come count as empty ones: pods that only count may be added later.
+// lasting are those rules about what shares a node that every plan keeps. Spread over hosts is one of pods that have it
+// themselves, as long as nodes that may come count as empty ones: pods that only count may be added later.
 func (s *sharing) lasting(rules []podrules.NodeRule) []podrules.NodeRule {
 	var out []podrules.NodeRule
 	for _, r := range rules {

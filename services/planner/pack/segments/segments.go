@@ -1,5 +1,5 @@
-// Package segments splits hosts, and what could be bought, by the values of labels that matter to some pods: all that is in one
-// segment is alike to those pods. Start reading with Segments.
+// Package segments splits hosts, and what could be bought, by the values of labels that matter to some pods: all that
+// is in one segment is alike to those pods. Start reading with Segments.
 package segments
 
 import (

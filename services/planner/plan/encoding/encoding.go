@@ -1,5 +1,5 @@
-// Package encoding makes digests of plain values and of the model's, for the names of inputs, claims and disruptions. It must
-// never know what is named by them. Start reading at Encoder.
+// Package encoding makes digests of plain values and of the model's, for the names of inputs, claims and disruptions.
+// It must never know what is named by them. Start reading at Encoder.
 package encoding
 
 import (
@@ -147,8 +147,8 @@ func (e *Encoder) structure(v reflect.Value) {
 	}
 }
 
-// unsaid is how many of an offering's last fields are not written, because they say nothing. An offering has a sum of its own:
-// nothing more is as good a name for none.
+// unsaid is how many of an offering's last fields are not written, because they say nothing. An offering has a sum of
+// its own: nothing more is as good a name for none.
 func unsaid(o model.Offering) int {
 	switch {
 	case o.ReservationBlock || o.ReservationInterruptible:

@@ -1,5 +1,5 @@
-// Package lists keeps the lists of a snapshot that changes, pods aside: each sorted by id, and with the sum of its objects' digests.
-// A list is never changed but replaced. It must not know what plans make of it. Start reading at All.
+// Package lists keeps the lists of a snapshot that changes, pods aside: each sorted by id, and with the sum of its
+// objects' digests. A list is never changed but replaced. It must not know what plans make of it. Start reading at All.
 package lists
 
 import (

@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Starting is a pod of a DaemonSet, of the class or of one that no rule can tell from it, that a node has if it turns out to be at
-// one of some places, of which At has the numbers. Surely says that it has it wherever it is.
+// Starting is a pod of a DaemonSet, of the class or of one that no rule can tell from it, that a node has if it turns
+// out to be at one of some places, of which At has the numbers. Surely says that it has it wherever it is.
 type Starting struct {
 	Class  *view.Class
 	At     []int
@@ -39,8 +39,8 @@ func countAlike(r *Rules, a, b *view.Class) bool {
 	return r.KindOf[a.Index] == r.KindOf[b.Index] && slices.Equal(r.Classes[a.Index].Owned, r.Classes[b.Index].Owned)
 }
 
-// startAlike is StartingAt for pods that count alike, each at the places that have so many: where one runs on spot and another on
-// demand, a node of which that is open has one pod, and not perhaps two.
+// startAlike is StartingAt for pods that count alike, each at the places that have so many: where one runs on spot and
+// another on demand, a node of which that is open has one pod, and not perhaps two.
 func startAlike(alike []*view.Class, places []*fit.Place) (out []Starting) {
 	least, most := make([]int, len(places)), make([]int, len(places))
 	for i, at := range places {
@@ -67,8 +67,8 @@ func startAlike(alike []*view.Class, places []*fit.Place) (out []Starting) {
 	return out
 }
 
-// ApartFromDaemons are the counters, other than on kubernetes.io/hostname, of the required anti-affinity of a class's pods against
-// those of DaemonSets, and of these against them.
+// ApartFromDaemons are the counters, other than on kubernetes.io/hostname, of the required anti-affinity of a class's
+// pods against those of DaemonSets, and of these against them.
 func ApartFromDaemons(r *Rules, c *view.Class) (out []int32) {
 	if len(r.Daemons) == 0 {
 		return nil

@@ -34,8 +34,8 @@ func (r *Rules) CountedBy(c *view.Class) []int32 {
 	return out
 }
 
-// Circles number the classes so that pods of two circles never matter to each other: no required rule counts, or keeps away, those of
-// both. It is None for a class that no required rule is about.
+// Circles number the classes so that pods of two circles never matter to each other: no required rule counts, or keeps
+// away, those of both. It is None for a class that no required rule is about.
 func Circles(r *Rules) []int32 {
 	joined := make([]int32, len(r.Counters))
 	for i := range joined {

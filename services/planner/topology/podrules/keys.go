@@ -6,7 +6,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Keys are some of the topology keys of required spread. Those that are far down the list of TopologyKeys are taken together.
+// Keys are some of the topology keys of required spread. Those that are far down the list of TopologyKeys are taken
+// together.
 type Keys uint64
 
 // AnyKey are all of them.
@@ -36,10 +37,10 @@ func (r *Rules) spreadKeys(c *view.Class) []Keys {
 	return out
 }
 
-// GivesWay lists for which labels of required spread what could be bought may stop counting, in turn, so that pods of some
-// classes have a place: where they must be spread over several, for one of these, the last that they name before others, then
-// for all but the hostname; then for all. There can always be one more node: if none but those that there are counted, pods
-// would be together on a few, and a new one could not be added to these.
+// GivesWay lists for which labels of required spread what could be bought may stop counting, in turn, so that pods of
+// some classes have a place: where they must be spread over several, for one of these, the last that they name before
+// others, then for all but the hostname; then for all. There can always be one more node: if none but those that there
+// are counted, pods would be together on a few, and a new one could not be added to these.
 func (r *Rules) GivesWay(classes []*view.Class) []GiveWay {
 	var out []GiveWay
 	several := false

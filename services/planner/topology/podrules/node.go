@@ -18,7 +18,8 @@ type NodeRule struct {
 	Skew bool
 }
 
-// nodeGroup are the classes that share a rule: those with one counter, one Most, and alike in whether they count themselves.
+// nodeGroup are the classes that share a rule: those with one counter, one Most, and alike in whether they count
+// themselves.
 type nodeGroup struct {
 	counter int32
 	most    int

@@ -74,8 +74,8 @@ func (r *Rules) nodeLabels() []string {
 	return SortUnique(out)
 }
 
-// Constrained says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of
-// a class that has pods counts them or keeps them away.
+// Constrained says whether it matters to any required rule where pods of a class go: they have such a rule themselves,
+// or one of a class that has pods counts them or keeps them away.
 func (r *Rules) Constrained(c *view.Class) bool { return len(r.Classes[c.Index].Keys) > 0 }
 
 // HasNoPodRules says that a class has no rules of its own, so that Rules are the same whether it has pods or none.
@@ -103,9 +103,9 @@ func (r *Rules) Soft(c *view.Class) bool {
 	return len(x.Preferred)+len(x.SoftSpread) > 0
 }
 
-// Keys are the node labels other than kubernetes.io/hostname on which it matters to required rules where pods of a class
-// go, sorted: those of its own rules, and of rules that count the pods or keep them away; and where the class's rules concern pods of
-// a DaemonSet, the labels that decide which nodes have them.
+// Keys are the node labels other than kubernetes.io/hostname on which it matters to required rules where pods of a
+// class go, sorted: those of its own rules, and of rules that count the pods or keep them away; and where the class's
+// rules concern pods of a DaemonSet, the labels that decide which nodes have them.
 func (r *Rules) Keys(c *view.Class) []string {
 	out := r.names(r.Classes[c.Index].Keys)
 	if r.daemonKeys == nil || len(r.daemonKeys[c.Index]) == 0 {

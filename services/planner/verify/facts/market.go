@@ -21,7 +21,8 @@ type Market struct {
 	types    map[typeKey]*model.InstanceType
 	// attach are the highest attach limits that ready nodes tell, by type and CSI driver.
 	attach map[model.TypeName]map[model.Resource]int64
-	// offerings are sorted by what tells them apart, and have of several reservations of one kind the cheapest that is available.
+	// offerings are sorted by what tells them apart, and have of several reservations of one kind the cheapest that is
+	// available.
 	offerings []*model.Offering
 	// zoneIDs are the ids of zones, by name, as far as they are known.
 	zoneIDs map[string]string

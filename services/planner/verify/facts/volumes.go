@@ -44,9 +44,9 @@ func toldLimits(nodes []model.Node) map[model.TypeName]map[model.Resource]int64 
 	return out
 }
 
-// AttachLimit is how many volumes a CSI driver attaches to a node that does not tell it yet, and that may become any of some
-// offerings: the least of what nodes of each type tell or, where none does, of what the catalogue says. ok is false where
-// nothing is known.
+// AttachLimit is how many volumes a CSI driver attaches to a node that does not tell it yet, and that may become any of
+// some offerings: the least of what nodes of each type tell or, where none does, of what the catalogue says. ok is
+// false where nothing is known.
 func (m *Market) AttachLimit(class model.NodeClassName, becomes []model.RankedOffering) func(driver model.Resource) (int64, bool) {
 	return func(driver model.Resource) (least int64, ok bool) {
 		for _, o := range becomes {

@@ -42,7 +42,8 @@ func (c *Check) together(p *Place, arriving []*model.Pod) {
 	c.attachments(p, arriving)
 }
 
-// mayRun checks one pod of a class: no plan may place pods that Kerf does not plan for, and labels and taints must be right.
+// mayRun checks one pod of a class: no plan may place pods that Kerf does not plan for, and labels and taints must be
+// right.
 func (c *Check) mayRun(p *Place, pod *model.Pod) {
 	class := c.f.Cluster.Class(pod)
 	switch why := c.f.Unsupported(class); {
@@ -60,7 +61,8 @@ func (c *Check) mayRun(p *Place, pod *model.Pod) {
 }
 
 // fits adds up what is there and what arrives, and for each variant what will start there by itself (NodeResourcesFit).
-// What no pod that arrives asks for is not looked at, unless the plan buys the node: DaemonSets' pods must fit there whatever others ask for.
+// What no pod that arrives asks for is not looked at, unless the plan buys the node: DaemonSets' pods must fit there
+// whatever others ask for.
 func (c *Check) fits(p *Place, arriving []*model.Pod) {
 	pods := make(map[model.Resource]int64)
 	for _, pod := range p.staying {

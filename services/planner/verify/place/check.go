@@ -6,15 +6,16 @@
 // requirements (core/require), what overlays and buffers say (offer), and which devices a pod gets (devices): that is
 // decided in one place, which a test holds against the scheduler.
 //
-// A claim may become any of its offerings. A filter that looks at one node must pass on each of these Variants. A filter
-// that counts pods by a label counts a pod where the label is not decided as being in every domain that it may be in where
-// fewer pods are better, and in none where more are (counts); so it holds whatever the claims become, and a pod may go to a
-// claim that leaves such a label open only where it would be right in each of the outcomes. A domain that may exist is one
-// to spread over. Where that refuses a pod, as each node can't be the worst for it at once, the outcomes are gone through one
-// by one (outcomes.go), if they are few.
+// A claim may become any of its offerings. A filter that looks at one node must pass on each of these Variants. A
+// filter that counts pods by a label counts a pod where the label is not decided as being in every domain that it may
+// be in where fewer pods are better, and in none where more are (counts); so it holds whatever the claims become, and a
+// pod may go to a claim that leaves such a label open only where it would be right in each of the outcomes. A domain
+// that may exist is one to spread over. Where that refuses a pod, as each node can't be the worst for it at once, the
+// outcomes are gone through one by one (outcomes.go), if they are few.
 //
-// It must never propose a better place. Start reading with Check; variant.go and capacity.go have the filters that look at one node, filters.go those that look
-// at pods on others, order.go and displaced.go say which pods are there when a pod is bound.
+// It must never propose a better place. Start reading with Check; variant.go and capacity.go have the filters that look
+// at one node, filters.go those that look at pods on others, order.go and displaced.go say which pods are there when a
+// pod is bound.
 package place
 
 import "github.com/kerf-dev/kerf/services/planner/verify/facts"

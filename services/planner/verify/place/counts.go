@@ -17,8 +17,8 @@ type counts struct {
 	key string
 	// most and least are by domain; least[d] is at most most[d].
 	most, least map[string]int
-	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain, and outside those that
-	// may be in none.
+	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain, and outside
+	// those that may be in none.
 	anywhere, all, outside int
 	// on are the pods on each place that is not decided: those are in one domain with whatever else is on it.
 	on map[*Place]int
@@ -127,7 +127,8 @@ type domains struct {
 	// values are the domains that there are, or may be; sure of them are there whatever happens.
 	values map[string]bool
 	sure   int
-	// settled are the domains with a place that is in them whatever happens; open are the places of which it is not decided.
+	// settled are the domains with a place that is in them whatever happens; open are the places of which it is not
+	// decided.
 	settled map[string]bool
 	open    []*Place
 	// unlisted says that there may be a domain that nothing lists.
@@ -166,8 +167,8 @@ type spread struct {
 	minDomains int
 	// self is 1 when the pods count themselves.
 	self int
-	// levels says how many domains have so many pods at least, summing up to all domains; floor is the lowest level that any
-	// has. Pods only come, so that it only rises.
+	// levels says how many domains have so many pods at least, summing up to all domains; floor is the lowest level
+	// that any has. Pods only come, so that it only rises.
 	levels map[int]int
 	floor  int
 }

@@ -94,7 +94,8 @@ func (d *deviceCheck) displaced(x *model.Disruption) {
 	}
 }
 
-// inSomeOrder takes the devices of all pods, class by class in an order in which that works; if there is none, it takes none.
+// inSomeOrder takes the devices of all pods, class by class in an order in which that works; if there is none, it takes
+// none.
 func (d *deviceCheck) inSomeOrder(classes []model.ClassID, pods map[model.ClassID][]model.Placement) bool {
 	for i, class := range classes {
 		mark := d.given.Fork()

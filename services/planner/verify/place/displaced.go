@@ -15,7 +15,8 @@ import (
 // placed, the candidates' nodes are empty, and the displaced pods come back in some order: the plan names none, so that
 // each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
 //
-// In which orders they are tried, rules.ComeBack says. A pod that gets a place later only, as its node goes at once, is nowhere.
+// In which orders they are tried, rules.ComeBack says. A pod that gets a place later only, as its node goes at once, is
+// nowhere.
 func (c *Check) Displaced() {
 	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID)}
 	if d.find(); len(d.groups) == 0 {
@@ -44,7 +45,8 @@ func (c *Check) Displaced() {
 	}
 }
 
-// comeBack binds the displaced pods, and returns those that never may be where they go, and what is there in the first order then.
+// comeBack binds the displaced pods, and returns those that never may be where they go, and what is there in the first
+// order then.
 func (d *displaced) comeBack() (now *filters, stuck []*group) {
 	groups := make([]rules.Returning, len(d.groups))
 	like, first := d.likeness(), make(map[likeness]int)
@@ -79,11 +81,13 @@ func (d *displaced) comeBack() (now *filters, stuck []*group) {
 	return now, stuck
 }
 
-// likeness is the same for groups whose pods nothing tells apart, nor what places they come back to, as far as their rules go.
+// likeness is the same for groups whose pods nothing tells apart, nor what places they come back to, as far as their
+// rules go.
 type likeness struct {
 	class *model.PodClass
 	kind  *kind
-	// alone is the place where it matters which of its kind it is: by its hostname, or because it is not decided what it becomes.
+	// alone is the place where it matters which of its kind it is: by its hostname, or because it is not decided what
+	// it becomes.
 	alone *Place
 }
 
@@ -153,8 +157,8 @@ func (d *displaced) find() {
 	}
 }
 
-// afterEviction is when all displaced pods have left, and the nodes that go are gone: none of them is a domain that a pod may
-// rely on.
+// afterEviction is when all displaced pods have left, and the nodes that go are gone: none of them is a domain that a
+// pod may rely on.
 func (d *displaced) afterEviction() *filters {
 	gone := maps.Clone(d.c.going)
 	maps.Copy(gone, d.c.taken)

@@ -118,8 +118,8 @@ func (f *filters) put(pod *model.Pod, p *Place) {
 	}
 }
 
-// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others. A claim
-// that goes before its node has joined gets none.
+// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for
+// others. A claim that goes before its node has joined gets none.
 func (f *filters) putDaemons() {
 	for _, d := range f.c.f.Cluster.Snapshot.DaemonSets {
 		class := f.c.f.Cluster.Classes[d.Class]
@@ -275,8 +275,8 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 	return out, name
 }
 
-// included says how certain it is that a node counts for a constraint which turns out to be a variant of a kind: never unless it has the labels
-// of all hard constraints and the inclusion policies let it in.
+// included says how certain it is that a node counts for a constraint which turns out to be a variant of a kind: never
+// unless it has the labels of all hard constraints and the inclusion policies let it in.
 func included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*kind, *Variant) certainty {
 	return func(k *kind, v *Variant) certainty {
 		if t.HonorTaints {
@@ -380,8 +380,8 @@ func (a *affinity) refuses(at *Place) string {
 	}
 }
 
-// whole says whether no pod that is in a domain by another label may be in none by that of a term: it would not be the first then,
-// with none around by this one.
+// whole says whether no pod that is in a domain by another label may be in none by that of a term: it would not be the
+// first then, with none around by this one.
 func (a *affinity) whole(term int) bool {
 	return a.counts[term].outside == 0 || !slices.ContainsFunc(a.counts, func(c *counts) bool { return c != a.counts[term] })
 }

@@ -59,8 +59,8 @@ func (p *Place) named(key string, d domain) domain {
 	return d
 }
 
-// domain is what a label may turn out to be on the variants that count; on those that do not, and where the label is missing, the
-// answer is absent.
+// domain is what a label may turn out to be on the variants that count; on those that do not, and where the label is
+// missing, the answer is absent.
 func (k *kind) domain(key string, counts func(*Variant) certainty) domain {
 	out := domain{absent: len(k.variants) == 0}
 	seen := make(map[string]bool)

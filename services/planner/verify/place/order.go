@@ -8,9 +8,9 @@ import (
 // Order binds the placed pods one after the other, in the order that the plan names, and checks each time that the pod may
 // be among those that are there: the pods of now, and those that were bound before.
 //
-// All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is
-// nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway is not there when a
-// pod's spread is judged. The pods that the plan's disruptions displace are still where they are.
+// All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its
+// node is nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway is
+// not there when a pod's spread is judged. The pods that the plan's disruptions displace are still where they are.
 func (c *Check) Order() {
 	placed := c.f.InTurn()
 	moved := make(map[model.PodID]bool)

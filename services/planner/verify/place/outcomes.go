@@ -17,8 +17,8 @@ type open struct {
 	kinds []*kind
 }
 
-// inEachOutcome says whether something holds whatever the places turn out to be, each of which is then decided as far as pods of
-// some classes can tell. It is false where there is nothing to decide, or where there are too many outcomes.
+// inEachOutcome says whether something holds whatever the places turn out to be, each of which is then decided as far
+// as pods of some classes can tell. It is false where there is nothing to decide, or where there are too many outcomes.
 func (c *Check) inEachOutcome(classes []*model.PodClass, holds func() bool) bool {
 	var all []open
 	ways := 1
@@ -82,8 +82,8 @@ func (c *Check) outcomes(k *kind, classes []*model.PodClass) []*kind {
 	return out
 }
 
-// matters says whether it matters to pods of a class where those of another are, as far as that class's rules, or the other's, pick
-// pods.
+// matters says whether it matters to pods of a class where those of another are, as far as that class's rules, or the
+// other's, pick pods.
 func (c *Check) matters(other, class *model.PodClass) bool {
 	for _, t := range facts.HardSpreads(class, c.f.Input.Policy.DefaultSpread) {
 		if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {

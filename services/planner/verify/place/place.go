@@ -30,7 +30,8 @@ type Place struct {
 	going  bool
 	// fresh says that the plan buys it.
 	fresh bool
-	// bound are the pods that it has, staying those of them whose room nobody may wait for. attachLimit is how many volumes a CSI driver attaches; ok is false where no limit is known.
+	// bound are the pods that it has, staying those of them whose room nobody may wait for. attachLimit is how many
+	// volumes a CSI driver attaches; ok is false where no limit is known.
 	bound       []*model.Pod
 	staying     []*model.Pod
 	attachLimit func(driver model.Resource) (limit int64, ok bool)
@@ -48,8 +49,8 @@ type Places struct {
 	kinds  map[string]*kind // of new claims, by their pool and their variants' numbers
 	// variants are those of new claims: two claims have the same Variant exactly if nothing can tell their nodes apart.
 	variants map[variantKey]*Variant
-	// daemons are the DaemonSets whose pods will still start on a variant, rules what classes ask of nodes, as far as either
-	// was asked for.
+	// daemons are the DaemonSets whose pods will still start on a variant, rules what classes ask of nodes, as far as
+	// either was asked for.
 	daemons map[*Variant][]*model.PodClass
 	rules   map[model.ClassID]*nodeRules
 }
@@ -310,7 +311,8 @@ func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 		v.labels[l.Key] = l.Value
 	}
 	for _, r := range require.NewSet(by.requirements...) {
-		// A label that may be absent is one that the node does not get. Nor does one that has outlived its reservation have its labels.
+		// A label that may be absent is one that the node does not get. Nor does one that has outlived its reservation
+		// have its labels.
 		if _, decided := v.labels[r.Key]; !decided && !r.AllowsAbsent() && !labels.OfReservation(r.Key) {
 			if v.open == nil {
 				v.open = make(map[string]require.Requirement)

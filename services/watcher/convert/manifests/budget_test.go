@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 )
 
-// TestABudgetWithoutStatusAllowsWhatItsControllerWould: of five pods three are ready and stay, and three have a controller. One
-// more has ended.
+// TestABudgetWithoutStatusAllowsWhatItsControllerWould: of five pods three are ready and stay, and three have a
+// controller. One more has ended.
 func TestABudgetWithoutStatusAllowsWhatItsControllerWould(t *testing.T) {
 	labels := map[string]string{"app": "shop"}
 	var c manifests.Cluster

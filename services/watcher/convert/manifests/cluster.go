@@ -56,7 +56,8 @@ func (c *Cluster) Add(o runtime.Object, problem error) error {
 	if namespaced && m.GetNamespace() == "" {
 		m.SetNamespace(metav1.NamespaceDefault)
 	}
-	// A workload of another controller, such as a Rollout, says its own kind, and may stand beside a Deployment of its name.
+	// A workload of another controller, such as a Rollout, says its own kind, and may stand beside a Deployment of its
+	// name.
 	key := cmp.Or(o.GetObjectKind().GroupVersionKind().Kind, kind) + " " + objectID(m)
 	if _, ok := c.objects[key]; ok {
 		return fmt.Errorf("%s %s is there twice", kind, m.GetName())
@@ -180,8 +181,9 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 	return out, nil
 }
 
-// workloads are the pods of all objects. A StatefulSet waits for a name of its pods as long as another pod has it: such a pod
-// is not made. Pods of others get names that are free. A pod that has ended keeps no name from them where a controller sees to it.
+// workloads are the pods of all objects. A StatefulSet waits for a name of its pods as long as another pod has it: such
+// a pod is not made. Pods of others get names that are free. A pod that has ended keeps no name from them where a
+// controller sees to it.
 func (c *Cluster) workloads(now time.Time) (Workload, error) {
 	var out Workload
 	taken := map[string]bool{}

@@ -27,8 +27,8 @@ type Workload struct {
 }
 
 // PodsOf makes the pods that a manifest without pods asks for: N pods "<name>-0" and on, unschedulable since `now`. A
-// pod's own manifest is taken as it is, and is unschedulable where it says nothing else. The pods of a Rollout, which is read
-// as a Deployment, belong to that. Kinds that make no pods, or make them at other times, are an error.
+// pod's own manifest is taken as it is, and is unschedulable where it says nothing else. The pods of a Rollout, which
+// is read as a Deployment, belong to that. Kinds that make no pods, or make them at other times, are an error.
 func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 	switch w := w.(type) {
 	case *corev1.Pod:
@@ -188,8 +188,8 @@ func (w *Workload) addClaims(templates []corev1.PersistentVolumeClaim) {
 	}
 }
 
-// manifestPod is a pod that no scheduler has seen: unschedulable, unless its status says what it is, or it is bound. Then it
-// is ready.
+// manifestPod is a pod that no scheduler has seen: unschedulable, unless its status says what it is, or it is bound.
+// Then it is ready.
 func manifestPod(p *corev1.Pod, now time.Time) *corev1.Pod {
 	p = p.DeepCopy()
 	convert.SetPodDefaults(&p.Spec)

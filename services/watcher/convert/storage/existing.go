@@ -17,10 +17,10 @@ import (
 // MakesNoVolumes says that claims of a class get volumes that are there already, and no others.
 func MakesNoVolumes(sc *storagev1.StorageClass) bool { return sc.Provisioner == noProvisioner }
 
-// Existing answers for a claim of a class that makes no volumes, whose volume the scheduler chooses with the node from those that
-// are there. Where volumes of the class lie on nodes' disks, or a program has made them, new nodes bring volumes of their own:
-// then the pod can run on those, and on nodes that have one left. Of a class without any volumes no one can tell, and it is taken
-// for such a one, or the first node would never come.
+// Existing answers for a claim of a class that makes no volumes, whose volume the scheduler chooses with the node from
+// those that are there. Where volumes of the class lie on nodes' disks, or a program has made them, new nodes bring
+// volumes of their own: then the pod can run on those, and on nodes that have one left. Of a class without any volumes
+// no one can tell, and it is taken for such a one, or the first node would never come.
 func Existing(claim *corev1.PersistentVolumeClaim, class string, all []*corev1.PersistentVolume) (Reach, string) {
 	asked := of(claim, class)
 	if len(all) == 0 {
@@ -106,8 +106,8 @@ func hostsOf(v *corev1.PersistentVolume) (hosts []string) {
 	return hosts
 }
 
-// fullHosts are the hosts whose volumes would be right for a claim, had other claims not got them all. A volume that is too small, or
-// not free yet, keeps no host off the list: a new node would have no other.
+// fullHosts are the hosts whose volumes would be right for a claim, had other claims not got them all. A volume that is
+// too small, or not free yet, keeps no host off the list: a new node would have no other.
 func fullHosts(claim *corev1.PersistentVolumeClaim, all []*corev1.PersistentVolume) []string {
 	full := map[string]bool{}
 	for _, v := range all {

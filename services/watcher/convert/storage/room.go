@@ -14,13 +14,15 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// CountsRoom says that a driver tells how much room there is for new volumes, and the scheduler goes by that; false for nil.
+// CountsRoom says that a driver tells how much room there is for new volumes, and the scheduler goes by that; false for
+// nil.
 func CountsRoom(d *storagev1.CSIDriver) bool {
 	return d != nil && d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
 }
 
-// Full is which nodes a volume that is to be made has no room on; nil where no node is known to be such. It says where there is none,
-// not where there is some: a driver tells of nodes that are there, and new ones mostly bring room of their own.
+// Full is which nodes a volume that is to be made has no room on; nil where no node is known to be such. It says where
+// there is none, not where there is some: a driver tells of nodes that are there, and new ones mostly bring room of
+// their own.
 func Full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, refs References) (full *model.Requirement, bad string) {
 	size, asks := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if !asks || !CountsRoom(refs.CSIDriver(sc.Provisioner)) {
@@ -53,7 +55,8 @@ func Full(sc *storagev1.StorageClass, claim *corev1.PersistentVolumeClaim, refs 
 	return &out, ""
 }
 
-// rooms are the parts of a cluster in which a class has room for new volumes, or has not, each known by the value of one label.
+// rooms are the parts of a cluster in which a class has room for new volumes, or has not, each known by the value of
+// one label.
 type rooms struct {
 	size    resource.Quantity
 	volumes []*corev1.PersistentVolume
@@ -104,10 +107,10 @@ func (r *rooms) add(c *storagev1.CSIStorageCapacity) bool {
 	return true
 }
 
-// lasting says of a part without enough room that a new node outside of it may have some. That is so of zones; of the disks of one node
-// where these would hold the volume if none of its class were there, or do hold one as large, where a driver tells the largest
-// that there can be. Disks that are too small are left alone: those of a new node may be no larger, and it would be bought again
-// and again.
+// lasting says of a part without enough room that a new node outside of it may have some. That is so of zones; of the
+// disks of one node where these would hold the volume if none of its class were there, or do hold one as large, where a
+// driver tells the largest that there can be. Disks that are too small are left alone: those of a new node may be no
+// larger, and it would be bought again and again.
 func (r *rooms) lasting(c *storagev1.CSIStorageCapacity, key, value string) bool {
 	if key == labels.Zone || key == labels.Region {
 		return true
@@ -141,8 +144,8 @@ func liesIn(v *corev1.PersistentVolume, key string) string {
 	return ""
 }
 
-// part is the label that says which nodes are in a part of the cluster; "" for all nodes. simple is false where it takes more than one,
-// but for a region beside its zone.
+// part is the label that says which nodes are in a part of the cluster; "" for all nodes. simple is false where it
+// takes more than one, but for a region beside its zone.
 func part(s *metav1.LabelSelector) (key, value string, simple bool) {
 	if len(s.MatchExpressions) > 0 {
 		return "", "", false

@@ -1,5 +1,5 @@
-// Package storage says from where volumes can be reached: those that are there, those of classes that make none, and those that are
-// to be made where a driver has room.
+// Package storage says from where volumes can be reached: those that are there, those of classes that make none, and
+// those that are to be made where a driver has room.
 //
 // It knows volumes, claims and classes, and must never know a pod. Start reading at Reach, then Bound, Existing and Full.
 package storage
@@ -45,8 +45,8 @@ func ForOnePod(pvc *corev1.PersistentVolumeClaim) bool {
 	return pvc != nil && slices.Contains(pvc.Spec.AccessModes, corev1.ReadWriteOncePod)
 }
 
-// Bound reads a volume's own word on where it can be reached. Of one on the disk of a node that is the node's name: whether the node
-// is still there is for the planner to say; see rules.Disks.
+// Bound reads a volume's own word on where it can be reached. Of one on the disk of a node that is the node's name:
+// whether the node is still there is for the planner to say; see rules.Disks.
 func Bound(pv *corev1.PersistentVolume) (Reach, string) {
 	out, labelled := Reach{Driver: DriverOf(pv)}, labelledZones(pv.Labels)
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
@@ -75,7 +75,8 @@ func Bound(pv *corev1.PersistentVolume) (Reach, string) {
 	return out, ""
 }
 
-// labelledZones reads the zone and region labels of volumes that are older than volume node affinity. The scheduler goes by both.
+// labelledZones reads the zone and region labels of volumes that are older than volume node affinity. The scheduler
+// goes by both.
 func labelledZones(own map[string]string) []model.Requirement {
 	zones := map[string][]string{}
 	for key, v := range own {

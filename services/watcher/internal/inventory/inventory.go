@@ -29,11 +29,12 @@ import (
 )
 
 const (
-	// retryOthers is the pause of watchers that did not drive. The first one that comes to a new leader drives, and the one that did
-	// before has a planner that knows the cluster.
+	// retryOthers is the pause of watchers that did not drive. The first one that comes to a new leader drives, and the
+	// one that did before has a planner that knows the cluster.
 	retryOthers = 400 * time.Millisecond
-	// retryMin is the pause between two rounds of the search. A leader that died is followed once its lease has ended, and a pause
-	// that had grown meanwhile would come on top of that: it doubles only after so many rounds, up to retryMax.
+	// retryMin is the pause between two rounds of the search. A leader that died is followed once its lease has ended,
+	// and a pause that had grown meanwhile would come on top of that: it doubles only after so many rounds, up to
+	// retryMax.
 	retryMin    = 100 * time.Millisecond
 	eagerRounds = 100
 	retryMax    = 5 * time.Second

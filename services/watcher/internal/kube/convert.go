@@ -25,8 +25,8 @@ import (
 )
 
 // memory is what the objects themselves do not tell: where each pod was, and when a node's pods last changed. It dies
-// with the process; after a restart a node's last event is the binding of the youngest pod that it has, or the restart itself:
-// which pods left before no object tells.
+// with the process; after a restart a node's last event is the binding of the youngest pod that it has, or the restart
+// itself: which pods left before no object tells.
 type memory struct {
 	begun bool                 // everything was read before
 	pods  map[string]string    // node by pod id, for pods that count

@@ -194,7 +194,8 @@ func roomKeys(o any) []key {
 	return nil
 }
 
-// podKeys leads from a pod to those that share a claim for one pod at a time with it, as what a claim is to a pod depends on them.
+// podKeys leads from a pod to those that share a claim for one pod at a time with it, as what a claim is to a pod
+// depends on them.
 func (s *Source) podKeys(o any) []key {
 	p, ok := o.(*corev1.Pod)
 	if !ok {

@@ -51,8 +51,8 @@ type Config struct {
 	Queue int
 	// Repair names conditions of nodes that matter beside those that Kerf knows of itself; nil names none.
 	Repair *clusterpb.RepairPolicy
-	// Cautious has a pod come or gone, on each node that there is at first, when it is first read: a pod may have left before, of
-	// which nothing tells. Else only pods that are there count.
+	// Cautious has a pod come or gone, on each node that there is at first, when it is first read: a pod may have left
+	// before, of which nothing tells. Else only pods that are there count.
 	Cautious bool
 }
 
@@ -244,8 +244,8 @@ func (s *Source) watch(w watched) error {
 }
 
 // Run reads until ctx is done. The first batch holds everything; it is sent once every informer has listed its objects,
-// which waits for CustomResourceDefinitions that are not there yet, those of optional kinds aside. Run starts a goroutine for each informer and waits for
-// all of them.
+// which waits for CustomResourceDefinitions that are not there yet, those of optional kinds aside. Run starts a
+// goroutine for each informer and waits for all of them.
 func (s *Source) Run(ctx context.Context, out chan<- snapshot.Batch) error {
 	done := make(chan struct{}, len(s.run))
 	for _, run := range s.run {

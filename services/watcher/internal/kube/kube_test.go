@@ -257,8 +257,8 @@ func TestPodsComingAndGoingAreTheirNodesEvents(t *testing.T) {
 	})
 }
 
-// TestARestartLetsNoNodeGoEarly has a pod leave while nothing watches: after the restart its node counts as left just then, and
-// not as quiet since the last pod that is still there came.
+// TestARestartLetsNoNodeGoEarly has a pod leave while nothing watches: after the restart its node counts as left just
+// then, and not as quiet since the last pod that is still there came.
 func TestARestartLetsNoNodeGoEarly(t *testing.T) {
 	for name, cautious := range map[string]bool{"a watcher": true, "an observer, which removes nothing": false} {
 		t.Run(name, func(t *testing.T) {

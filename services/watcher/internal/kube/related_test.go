@@ -290,7 +290,8 @@ func TestVolumesThatAreLeftAreFollowed(t *testing.T) {
 	})
 }
 
-// TestWhoSharesAVolumeForOnePodIsFollowed: the volume is called after a pod, and has a name for the planner while another pod asks for it.
+// TestWhoSharesAVolumeForOnePodIsFollowed: the volume is called after a pod, and has a name for the planner while
+// another pod asks for it.
 func TestWhoSharesAVolumeForOnePodIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta("data-db-0")}

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// trimmer drops what nothing reads before an object is stored, for large clusters most of it, and has the pods of an owner share
-// what they have in common. Safe for concurrent use; the zero value is ready.
+// trimmer drops what nothing reads before an object is stored, for large clusters most of it, and has the pods of an
+// owner share what they have in common. Safe for concurrent use; the zero value is ready.
 type trimmer struct {
 	mu sync.Mutex
 	// owners has what the pods of an owner have in common.
@@ -77,7 +77,8 @@ func (t *trimmer) trim(o any) (any, error) {
 	return o, nil
 }
 
-// trimPod keeps what package convert reads of a pod. What the kubelet says of containers counts where it says what they are granted.
+// trimPod keeps what package convert reads of a pod. What the kubelet says of containers counts where it says what they
+// are granted.
 func trimPod(p *corev1.Pod) {
 	if _, byKerf := reader.DeletionCost(p); byKerf { // plans do not follow from it, and it changes with them
 		delete(p.Annotations, labels.PodDeletionCost)
@@ -95,8 +96,8 @@ func trimPod(p *corev1.Pod) {
 	s.Conditions = trimConditions(s.Conditions)
 }
 
-// trimVolumes keeps volumes where they stand, as problems name them by number, and drops what nothing reads of them: most pods
-// have one of secrets alone, which ends the list.
+// trimVolumes keeps volumes where they stand, as problems name them by number, and drops what nothing reads of them:
+// most pods have one of secrets alone, which ends the list.
 func trimVolumes(in []corev1.Volume) []corev1.Volume {
 	var out []corev1.Volume
 	for i, v := range in {
@@ -121,7 +122,8 @@ func trimStatuses(in []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return out
 }
 
-// trimConditions drops those that only say how a start goes on, and the words of the others, which a scheduler changes with each try.
+// trimConditions drops those that only say how a start goes on, and the words of the others, which a scheduler changes
+// with each try.
 func trimConditions(in []corev1.PodCondition) []corev1.PodCondition {
 	var out []corev1.PodCondition
 	for _, c := range in {
@@ -190,8 +192,9 @@ func trimContainers(in []corev1.Container) []corev1.Container {
 	return out
 }
 
-// unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so: the
-// status of a workload changes with each of its pods, a kubelet reports that nothing is new, and Kerf writes pods' deletion costs.
+// unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so:
+// the status of a workload changes with each of its pods, a kubelet reports that nothing is new, and Kerf writes pods'
+// deletion costs.
 func unchanged(before, after any) bool {
 	switch after.(type) {
 	case *appsv1.ReplicaSet, *appsv1.StatefulSet, *appsv1.Deployment, *appsv1.DaemonSet, *corev1.Node, *corev1.Pod:
@@ -200,8 +203,8 @@ func unchanged(before, after any) bool {
 	return false
 }
 
-// same compares two objects but for their versions, the status first, which is the last field and the first to change. Their fields are
-// compared where they lie: a pod is large.
+// same compares two objects but for their versions, the status first, which is the last field and the first to change.
+// Their fields are compared where they lie: a pod is large.
 func same(before, after any) bool {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if a.Type() != b.Type() {

@@ -14,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// bound follows the pods that plans have a place for until they are bound, for the traces of the plans. A pod belongs to the
-// first plan that has a place for it. It holds no more than pods that are pending.
+// bound follows the pods that plans have a place for until they are bound, for the traces of the plans. A pod belongs
+// to the first plan that has a place for it. It holds no more than pods that are pending.
 type bound struct {
 	tracer trace.Tracer
 	now    func() time.Time

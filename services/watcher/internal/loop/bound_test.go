@@ -23,8 +23,8 @@ func (w *world) bind(name, node string) {
 	synctest.Wait()
 }
 
-// TestTheTraceOfAPlanGoesOnUntilItsPodsAreBound wants one span below the batch, however many plans come after it, that ends with
-// the last of the pods, and what became of each as an event.
+// TestTheTraceOfAPlanGoesOnUntilItsPodsAreBound wants one span below the batch, however many plans come after it, that
+// ends with the last of the pods, and what became of each as an event.
 func TestTheTraceOfAPlanGoesOnUntilItsPodsAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -52,8 +52,9 @@ const (
 
 // relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
-	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes that are
-	// to go later, kept one of what users are told that keeps nodes, and objects one of what became of overlays and buffers.
+	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes
+	// that are to go later, kept one of what users are told that keeps nodes, and objects one of what became of
+	// overlays and buffers.
 	pending, deferred, kept, objects string
 	// costs are deletion costs of nodes' pods.
 	costs map[string]int32
@@ -96,8 +97,8 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 	return r
 }
 
-// knows says whether the actuator knows already what a plan says beside decisions. Pods that have no need of a place any more are
-// no news.
+// knows says whether the actuator knows already what a plan says beside decisions. Pods that have no need of a place
+// any more are no news.
 func (r relayed) knows(plan *plannerpb.Plan) bool {
 	next := r.next(plan)
 	if r.pending != next.pending || r.deferred != next.deferred || r.kept != next.kept || r.objects != next.objects {

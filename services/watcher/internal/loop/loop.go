@@ -1,9 +1,9 @@
 // Package loop drives the cluster: it folds what is observed into the snapshot, asks for a plan when one is due, and
 // relays plans to the actuator's leader.
 //
-// One goroutine owns the snapshot and takes every decision about when (package pace does the reckoning); one more runs the
-// plan at hand, so that folding never waits for a planner. It must never look for which nodes to launch or to disrupt. Start
-// reading at Loop.Run, then cycle.
+// One goroutine owns the snapshot and takes every decision about when (package pace does the reckoning); one more runs
+// the plan at hand, so that folding never waits for a planner. It must never look for which nodes to launch or to
+// disrupt. Start reading at Loop.Run, then cycle.
 package loop
 
 import (
@@ -81,8 +81,8 @@ type Loop struct {
 	results   chan result // of the plan at hand
 	running   bool
 
-	// relayed is what the actuator's leader was told last; anew says that there is another one since the plan at hand began, or
-	// that this watcher has not driven all the time: what that plan told does not count.
+	// relayed is what the actuator's leader was told last; anew says that there is another one since the plan at hand
+	// began, or that this watcher has not driven all the time: what that plan told does not count.
 	relayed relayed
 	anew    bool
 	// knownProblems are those of users' objects in the last plan.
@@ -223,8 +223,8 @@ func (l *Loop) tell(ctx context.Context, r result) {
 // trouble is what went wrong last with plans for pods alone, and with those for everything, until one succeeds.
 type trouble struct{ pods, everything string }
 
-// report says once that plans fail, and once that they don't any more. Plans for everything may fail alone; what fails those for pods,
-// fails them too, and is not said again.
+// report says once that plans fail, and once that they don't any more. Plans for everything may fail alone; what fails
+// those for pods, fails them too, and is not said again.
 func (l *Loop) report(ctx context.Context, r result) {
 	told := &l.trouble.pods
 	if r.everything {

@@ -17,8 +17,9 @@ const mostReasons = 10_000
 // mostRelayed is how large a plan is sent to the actuator: what a message may have, less what is around it.
 const mostRelayed = rpc.DefaultMaxMessageBytes - 4<<10
 
-// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says which: thousands, as of pods that each want a
-// node of their own. Replacements stay, for the sake of the disruptions that wait for them. What is left out is planned for again, beside what is on its way by then.
+// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says which:
+// thousands, as of pods that each want a node of their own. Replacements stay, for the sake of the disruptions that
+// wait for them. What is left out is planned for again, beside what is on its way by then.
 func portion(plan *plannerpb.Plan, most int) (left map[string]bool) {
 	over := proto.Size(plan) - most
 	if over <= 0 {
@@ -52,8 +53,9 @@ func portion(plan *plannerpb.Plan, most int) (left map[string]bool) {
 // entryBytes is what an entry of a list has around it at least.
 const entryBytes = 2
 
-// relayable is what the actuator looks at of a plan: no less than what convert.ReadDecisions reads. The explanations that it leaves out grow with pods, nodes and pools, and
-// would make a plan for a large cluster larger than one message may be. The plan itself stays as it is.
+// relayable is what the actuator looks at of a plan: no less than what convert.ReadDecisions reads. The explanations
+// that it leaves out grow with pods, nodes and pools, and would make a plan for a large cluster larger than one message
+// may be. The plan itself stays as it is.
 func relayable(plan *plannerpb.Plan) *plannerpb.Plan {
 	out := without(plan, "node_claims", "pending", "nodes", "problems")
 	for _, c := range plan.GetNodeClaims() {

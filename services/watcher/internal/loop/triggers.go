@@ -12,8 +12,9 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// triggers collects what the next plan is made for, as far as it has a trace: claims of earlier plans that have changed, and the
-// plan before where that left something to do. It holds no more than the claims that there are, and is empty while tracing is off.
+// triggers collects what the next plan is made for, as far as it has a trace: claims of earlier plans that have
+// changed, and the plan before where that left something to do. It holds no more than the claims that there are, and is
+// empty while tracing is off.
 type triggers struct {
 	plans map[string]trace.SpanContext // which took or launched a claim last, by claim
 	links []trace.Link                 // since the last plan began

@@ -15,8 +15,8 @@ import (
 // counts are what a snapshot has.
 type counts struct {
 	pods map[clusterpb.PodPhase]int
-	// oldest is for how long a pod has been unschedulable that the newest plan has not left pending, or a plan had a place for lately;
-	// left is the same of those that it left pending, by reason.
+	// oldest is for how long a pod has been unschedulable that the newest plan has not left pending, or a plan had a
+	// place for lately; left is the same of those that it left pending, by reason.
 	oldest time.Duration
 	left   map[string]time.Duration
 	nodes  map[nodeKey]int

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// Legacy gathers what from gathers, and Karpenter's metrics of single nodes and of pods by their nodes, which exist under Karpenter's names alone: they are
-// made at the scrape, and kept nowhere.
+// Legacy gathers what from gathers, and Karpenter's metrics of single nodes and of pods by their nodes, which exist
+// under Karpenter's names alone: they are made at the scrape, and kept nowhere.
 func (m *Measure) Legacy(from prometheus.Gatherer) prometheus.Gatherer {
 	if m == nil {
 		return from

@@ -37,15 +37,16 @@ type facts struct {
 	waste                map[string]float64
 	// pending are the pods that it left pending, with the reason.
 	pending map[string]string
-	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one had it last.
+	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one
+	// had it last.
 	tried         map[string]time.Time
 	cost, planned float64
 	floor, bound  *float64
 	gap           float64
 }
 
-// tried is for how long a pod that a plan had a place for waits for that, whatever plans have said since: where launches of a class are
-// refused, it is held and tried in turn, and its pods are left pending in turn.
+// tried is for how long a pod that a plan had a place for waits for that, whatever plans have said since: where
+// launches of a class are refused, it is held and tried in turn, and its pods are left pending in turn.
 const tried = time.Hour
 
 // New makes a Measure; nil where nothing is recorded.

@@ -104,7 +104,8 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestPoolsAndClassesThatAreNotReadyAreSeen: that a security group was deleted was seen once pods waited for nodes, and not before.
+// TestPoolsAndClassesThatAreNotReadyAreSeen: that a security group was deleted was seen once pods waited for nodes, and
+// not before.
 func TestPoolsAndClassesThatAreNotReadyAreSeen(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Watcher)
 	m, err := New(recorder, time.Now)
@@ -238,8 +239,8 @@ func TestNothingIsMeasuredWithoutARecorder(t *testing.T) {
 	}
 }
 
-// TestAPodThatIsTriedInTurnWaitsAllTheTime: while a class was held back that pods were bought for again and again, and refused, they were
-// left pending, so that they had waited for minutes each time, and after an hour no alert had fired.
+// TestAPodThatIsTriedInTurnWaitsAllTheTime: while a class was held back that pods were bought for again and again, and
+// refused, they were left pending, so that they had waited for minutes each time, and after an hour no alert had fired.
 func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Watcher)
 	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -292,7 +293,8 @@ func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
 	}
 }
 
-// TestNodesThatAPoolAsksForAreNoWaste: while a static pool's replicas stood empty, the cluster was above its floor for good.
+// TestNodesThatAPoolAsksForAreNoWaste: while a static pool's replicas stood empty, the cluster was above its floor for
+// good.
 func TestNodesThatAPoolAsksForAreNoWaste(t *testing.T) {
 	recorder, seen := metricstest.New(t, metrics.Watcher)
 	m, err := New(recorder, time.Now)

@@ -3,17 +3,18 @@
 // It is a calculator: events change a State, and Next tells from the state and the time what to do now and when to ask
 // again. It must never know what a pod, a planner or a timer is. Start reading at State, then Next.
 //
-// Two clocks run. The *batch* opens with the first new unschedulable pod. A pod alone is planned after Idle. Where pods keep
-// coming, the batch waits for some times the usual gap between them, longer once they are many, and is due Max after it opened
-// at the latest: pods that are planned together share nodes, those of small batches get many small ones. The *sweep* covers
-// everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
-// after the first change at the latest; three times that while pods are being deleted: to move one that is deleted a moment later is for
-// nothing, and so is a node that was bought for it. Without a change it is due SweepEvery after the last sweep where that one ended
-// early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
-// SweepQuiet after the last sweep in any case, while there is anything to sweep.
+// Two clocks run. The *batch* opens with the first new unschedulable pod. A pod alone is planned after Idle. Where pods
+// keep coming, the batch waits for some times the usual gap between them, longer once they are many, and is due Max
+// after it opened at the latest: pods that are planned together share nodes, those of small batches get many small
+// ones. The *sweep* covers everything, disruption included. It is due when the cluster was quiet for SweepIdle after a
+// change, and SweepEvery after the first change at the latest; three times that while pods are being deleted: to move
+// one that is deleted a moment later is for nothing, and so is a node that was bought for it. Without a change it is
+// due SweepEvery after the last sweep where that one ended early, or pods wait for a place; SweepIdle after the time at
+// which the newest plan asks to be reconsidered; and SweepQuiet after the last sweep in any case, while there is
+// anything to sweep.
 //
-// A sweep that fails must not take provisioning with it: what is wrong may be with disruption alone, or the cluster too large for
-// the time that a plan has. So pods that wait are planned alone next, and sweeps have a pause of their own.
+// A sweep that fails must not take provisioning with it: what is wrong may be with disruption alone, or the cluster too
+// large for the time that a plan has. So pods that wait are planned alone next, and sweeps have a pause of their own.
 package pace
 
 import "time"
@@ -21,13 +22,14 @@ import "time"
 // Config are the knobs. All must be positive; Max must not be below Idle, nor SweepEvery below SweepIdle, nor SweepQuiet
 // below SweepEvery, nor RetryMax below RetryMin.
 type Config struct {
-	// Idle is how long no new unschedulable pod must come at least before a batch is planned; Max is when it is planned anyway.
+	// Idle is how long no new unschedulable pod must come at least before a batch is planned; Max is when it is planned
+	// anyway.
 	Idle, Max time.Duration
 	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway, and SweepQuiet when it
 	// comes although nothing has changed at all.
 	SweepIdle, SweepEvery, SweepQuiet time.Duration
-	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax; while there is no
-	// planner at all, which costs nothing to find out, only after the first twenty.
+	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax; while
+	// there is no planner at all, which costs nothing to find out, only after the first twenty.
 	RetryMin, RetryMax time.Duration
 }
 
@@ -39,14 +41,15 @@ const (
 	// ramp is from how many pods in a row on a batch waits for rampQuiet: controllers make many pods in fits and starts.
 	ramp      = 10
 	rampQuiet = 250 * time.Millisecond
-	// countEvery is how often pods are counted, and shrinks by what share of them, in percent, their number falls meanwhile
-	// while workloads are scaled down. Controllers delete some 20 pods a second; what ends all the time in a large cluster is less.
+	// countEvery is how often pods are counted, and shrinks by what share of them, in percent, their number falls
+	// meanwhile while workloads are scaled down. Controllers delete some 20 pods a second; what ends all the time in a
+	// large cluster is less.
 	countEvery = time.Second
 	shrinks    = 1
 	// shrinkWaits is how many times SweepEvery a sweep waits for that to end.
 	shrinkWaits = 3
-	// sweepRest is how many times as long as a sweep took that failed the next one waits at least: nothing else is planned meanwhile,
-	// and that is to be no more than a quarter of the time.
+	// sweepRest is how many times as long as a sweep took that failed the next one waits at least: nothing else is
+	// planned meanwhile, and that is to be no more than a quarter of the time.
 	sweepRest = 3
 	// absences is after how many failures in a row for want of a planner the pauses grow.
 	absences = 20
@@ -68,8 +71,8 @@ type State struct {
 	shrinking bool
 
 	batch, sweep span
-	// pods is how many have come one after the other, arrived is when the last of them came, and gap how long it takes until
-	// others come, about; zero while none follow within rampGap.
+	// pods is how many have come one after the other, arrived is when the last of them came, and gap how long it takes
+	// until others come, about; zero while none follow within rampGap.
 	pods    int
 	arrived time.Time
 	gap     time.Duration
@@ -83,14 +86,15 @@ type State struct {
 	busy    bool
 	running Decision
 
-	// failures are those in a row, refusals among them, sweeps that failed aside. notBefore is the pause after a plan for pods that
-	// could not be made or relayed: nothing can be planned. refused is the pause after one of which some was refused: that holds
-	// up only what was refused, and not pods that are new since, for which fresh is set.
+	// failures are those in a row, refusals among them, sweeps that failed aside. notBefore is the pause after a plan
+	// for pods that could not be made or relayed: nothing can be planned. refused is the pause after one of which some
+	// was refused: that holds up only what was refused, and not pods that are new since, for which fresh is set.
 	failures           int
 	notBefore, refused time.Time
 	fresh              bool
-	// sweepFailures are the sweeps in a row that could not be made or relayed, and sweepAfter ends the pause after the last of them.
-	// alone: pods that wait were part of it, and are to be planned without one. The batch is open then, or planned.
+	// sweepFailures are the sweeps in a row that could not be made or relayed, and sweepAfter ends the pause after the
+	// last of them. alone: pods that wait were part of it, and are to be planned without one. The batch is open then,
+	// or planned.
 	sweepFailures int
 	sweepAfter    time.Time
 	alone         bool
@@ -118,8 +122,8 @@ func (s span) due(idle, most time.Duration) time.Time {
 
 // Observation is what a new snapshot brought.
 type Observation struct {
-	// NewPods is how many pods have become unschedulable, Arrived how many have come, whether the scheduler has looked at them or
-	// not.
+	// NewPods is how many pods have become unschedulable, Arrived how many have come, whether the scheduler has looked
+	// at them or not.
 	NewPods, Arrived int
 	// Pods is how many there are in all.
 	Pods int
@@ -182,8 +186,8 @@ func (s State) nextGap(now time.Time) time.Duration {
 	return (s.gap + newest) / 2
 }
 
-// quiet is how long no new pod must come before the batch is planned. Of pods that come at random, one in fifty takes longer
-// than so many gaps. Where those are as long as a batch may be, there is nothing to wait for.
+// quiet is how long no new pod must come before the batch is planned. Of pods that come at random, one in fifty takes
+// longer than so many gaps. Where those are as long as a batch may be, there is nothing to wait for.
 func (s State) quiet(c Config) time.Duration {
 	if s.pods >= ramp {
 		return min(max(c.Idle, rampQuiet), c.Max)
@@ -194,8 +198,8 @@ func (s State) quiet(c Config) time.Duration {
 	return c.Idle
 }
 
-// Drive takes note of whether this watcher is the driver. What has changed while it was not counts as changed when it is: pods that
-// wait are not to wait for a sweep that has long been due.
+// Drive takes note of whether this watcher is the driver. What has changed while it was not counts as changed when it
+// is: pods that wait are not to wait for a sweep that has long been due.
 func (s State) Drive(driver bool, now time.Time) State {
 	if driver && !s.driver && s.work {
 		s.swept, s.sweep = now, span{now, now}
@@ -216,8 +220,8 @@ type Decision struct {
 	Wake time.Time
 }
 
-// Next tells what to do. A sweep that is due waits for an open batch, which is not for long, and goes with it, unless the last sweep
-// failed with those pods.
+// Next tells what to do. A sweep that is due waits for an open batch, which is not for long, and goes with it, unless
+// the last sweep failed with those pods.
 func (s State) Next(c Config, now time.Time) Decision {
 	if !s.driver || s.busy || s.inventory < s.awaited {
 		return Decision{}
@@ -333,8 +337,8 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 	return s
 }
 
-// sweepFailed opens the batch for pods that wait, whether they have come since the plan before or were left by it: without sweeps,
-// nothing else would look for a place for these again.
+// sweepFailed opens the batch for pods that wait, whether they have come since the plan before or were left by it:
+// without sweeps, nothing else would look for a place for these again.
 func (s State) sweepFailed(c Config, o Outcome, now time.Time) State {
 	s.sweepAfter = now.Add(max(pause(c, o, s.sweepFailures), sweepRest*o.Took))
 	s.sweepFailures++

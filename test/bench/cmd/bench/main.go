@@ -92,7 +92,8 @@ func (o *options) flags() *flag.FlagSet {
 	return f
 }
 
-// parse reads the arguments. Those that follow -workload are workloads too, so that -workload *.json does what it looks like.
+// parse reads the arguments. Those that follow -workload are workloads too, so that -workload *.json does what it looks
+// like.
 func (o *options) parse(args []string, stderr io.Writer) error {
 	f := o.flags()
 	f.SetOutput(io.Discard)

@@ -1,6 +1,7 @@
-// Command build shows how far it is while it builds: without arguments the control plane's programs, unless they are built
-// already, and prints the folder that holds them; with -tools what tests ask about metrics and traces, Prometheus and Jaeger;
-// with packages as arguments Kerf's own programs, into bin/, and with -released before them, as they are released, into bin/release/. Make's targets run it; the work is package assets'.
+// Command build shows how far it is while it builds: without arguments the control plane's programs, unless they are
+// built already, and prints the folder that holds them; with -tools what tests ask about metrics and traces, Prometheus
+// and Jaeger; with packages as arguments Kerf's own programs, into bin/, and with -released before them, as they are
+// released, into bin/release/. Make's targets run it; the work is package assets'.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Package answer reads EC2's long answers, such as the list of all instance types: the SDK's way over encoding/xml makes an object
-// of every tag, and takes most of what an actuator's start costs.
+// Package answer reads EC2's long answers, such as the list of all instance types: the SDK's way over encoding/xml
+// makes an object of every tag, and takes most of what an actuator's start costs.
 //
-// An answer becomes the SDK's types, filled as the SDK would. Errors, and answers that are not of EC2's plain form, are left to
-// the SDK. The package must never know what answers mean. Start reading at Of; then decode.go.
+// An answer becomes the SDK's types, filled as the SDK would. Errors, and answers that are not of EC2's plain form, are
+// left to the SDK. The package must never know what answers mean. Start reading at Of; then decode.go.
 package answer
 
 import (
@@ -20,8 +20,8 @@ import (
 // deserializer is the SDK's name of what reads answers.
 const deserializer = "OperationDeserializer"
 
-// Of has answers read into T, the SDK's type of them. It is for calls that follow one another, such as those for the pages of a
-// list, which share what it holds.
+// Of has answers read into T, the SDK's type of them. It is for calls that follow one another, such as those for the
+// pages of a list, which share what it holds.
 func Of[T any]() func(*sdk.Options) {
 	decode := newDecoder()
 	return sdk.WithAPIOptions(func(s *middleware.Stack) error {

@@ -13,19 +13,20 @@ import (
 	smithytime "github.com/aws/smithy-go/time"
 )
 
-// errForm is of what may well be XML, but is more than EC2 makes of it: elements, their names in ASCII, and texts without entities.
+// errForm is of what may well be XML, but is more than EC2 makes of it: elements, their names in ASCII, and texts
+// without entities.
 var errForm = errors.New("not of the form of EC2's answers")
 
 // prolog is what EC2's answers begin with.
 const prolog = `<?xml version="1.0" encoding="UTF-8"?>`
 
-// decoder reads answers into values of the SDK's types by their fields' names, as the EC2 query protocol has them. It is not safe for
-// concurrent use.
+// decoder reads answers into values of the SDK's types by their fields' names, as the EC2 query protocol has them. It
+// is not safe for concurrent use.
 type decoder struct {
 	buffer bytes.Buffer // of the answer, of whose memory the next one makes use
 	rest   []byte       // of the answer
-	// texts are all texts that were read: a list says the same of most of its entries, and the SDK's types point to texts that no one
-	// writes to.
+	// texts are all texts that were read: a list says the same of most of its entries, and the SDK's types point to
+	// texts that no one writes to.
 	texts  map[string]*string
 	fields map[reflect.Type]map[string]int // by the names that have occurred; -1 for what the SDK does not know
 }

@@ -1,5 +1,5 @@
-// Package controlplane knows how nodes reach the cluster's API server, and which version it has: what the configuration says, and of
-// the rest what EKS says. An upgrade changes that while Kerf runs.
+// Package controlplane knows how nodes reach the cluster's API server, and which version it has: what the configuration
+// says, and of the rest what EKS says. An upgrade changes that while Kerf runs.
 //
 // It must never know what nodes do with it. Start reading at Plane.Renew.
 package controlplane
@@ -18,7 +18,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/userdata"
 )
 
-// renewal is how long an answer of EKS counts, and patience how long another one is waited for: what it is for waits with it.
+// renewal is how long an answer of EKS counts, and patience how long another one is waited for: what it is for waits
+// with it.
 const renewal, patience = 5 * time.Minute, 10 * time.Second
 
 // Config is what a plane depends on.

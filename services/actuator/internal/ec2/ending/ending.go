@@ -1,6 +1,6 @@
-// Package ending ends instances many at a time: what callers ask for within a moment goes into one call. EC2 refuses a call
-// whole for one instance in it: without those that it says it does not know the call is made again, and else it is cut in half
-// until the bad one is alone.
+// Package ending ends instances many at a time: what callers ask for within a moment goes into one call. EC2 refuses a
+// call whole for one instance in it: without those that it says it does not know the call is made again, and else it is
+// cut in half until the bad one is alone.
 //
 // It must never know whose instances they are. Start reading at Batch.End.
 package ending
@@ -127,7 +127,8 @@ func named(ids []string, err error) map[string]bool {
 	return out
 }
 
-// concernsAll says that an error is none of a single instance: AWS has no time, is at fault itself, or does not take the credentials.
+// concernsAll says that an error is none of a single instance: AWS has no time, is at fault itself, or does not take
+// the credentials.
 func concernsAll(err error) bool {
 	switch awserror.Of(err) {
 	case awserror.Throttled, awserror.Server, awserror.Unknown:

@@ -84,8 +84,8 @@ func TestManyAreEndedByOneCallAndOneThatCanNotBeHarmsNoOther(t *testing.T) {
 	}
 }
 
-// TestManyThatEC2HasForgottenCostFewCalls is of instances that ended while no one led for an hour: the calls that it takes to find the
-// others among them are those that ends of instances have in common.
+// TestManyThatEC2HasForgottenCostFewCalls is of instances that ended while no one led for an hour: the calls that it
+// takes to find the others among them are those that ends of instances have in common.
 func TestManyThatEC2HasForgottenCostFewCalls(t *testing.T) {
 	for name, tt := range map[string]struct {
 		forgotten, calls int

@@ -1,6 +1,6 @@
-// Package profiles makes the IAM instance profiles of node classes that name a role. A profile holds one role for as long as it
-// exists: its name is of the class and the role, so that another role makes another profile, and what instances run with is never
-// changed. One of a former role goes once no instance has it.
+// Package profiles makes the IAM instance profiles of node classes that name a role. A profile holds one role for as
+// long as it exists: its name is of the class and the role, so that another role makes another profile, and what
+// instances run with is never changed. One of a former role goes once no instance has it.
 //
 // It must never know what a class is for. Its errors are the SDK's, wrapped. Start reading at Profiles.Ensure.
 package profiles
@@ -110,8 +110,8 @@ func (x *Profiles) getProfile(ctx context.Context, name string) (profile, bool, 
 	return p, true, nil
 }
 
-// held is what there is of a class's profile: its name, "" where none has the role yet; what is wrong with it, in words; and
-// that there is one that was given no role yet.
+// held is what there is of a class's profile: its name, "" where none has the role yet; what is wrong with it, in
+// words; and that there is one that was given no role yet.
 type held struct {
 	name, wrong string
 	roleless    bool
@@ -170,15 +170,16 @@ func (x *Profiles) Ensure(ctx context.Context, class model.NodeClassName, role s
 	return name, missing, err
 }
 
-// Named notes that the class names a profile of its user's. What was made for a role that it had before is a former one then.
+// Named notes that the class names a profile of its user's. What was made for a role that it had before is a former one
+// then.
 func (x *Profiles) Named(class model.NodeClassName, name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.current[class] = name
 }
 
-// Unknown notes that EC2 has said that it does not know a profile which a user names. IAM need not be asked for that, whose rights
-// are those of Kerf's own profiles.
+// Unknown notes that EC2 has said that it does not know a profile which a user names. IAM need not be asked for that,
+// whose rights are those of Kerf's own profiles.
 func (x *Profiles) Unknown(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -207,7 +208,8 @@ func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role str
 	_, err = x.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{
 		InstanceProfileName: aws.String(name), RoleName: aws.String(bare),
 	})
-	// By its words, since the code is the same, IAM may mean the profile, which it has not heard of yet: that is tried again.
+	// By its words, since the code is the same, IAM may mean the profile, which it has not heard of yet: that is tried
+	// again.
 	if notFound(err) && !strings.Contains(err.Error(), "Instance Profile") {
 		return "", "IAM role " + role + " does not exist", nil
 	}
@@ -254,8 +256,8 @@ func (x *Profiles) listProfiles(ctx context.Context, prefix string) ([]string, e
 }
 
 // Sweep deletes profiles that a class had for a former role, once they were no instance's for the given time. Those of
-// classes that this process has not resolved stay: it does not know which they need. Where no class has a role, IAM may be out of
-// reach.
+// classes that this process has not resolved stay: it does not know which they need. Where no class has a role, IAM may
+// be out of reach.
 func (x *Profiles) Sweep(ctx context.Context, unused time.Duration) error {
 	x.mu.Lock()
 	needed := len(x.made) > 0
@@ -269,8 +271,8 @@ func (x *Profiles) Sweep(ctx context.Context, unused time.Duration) error {
 // patience is how long an IAM that need not be there is waited for. Where nothing leads to it, connections hang.
 const patience = 10 * time.Second
 
-// optional asks IAM for what may be left undone where it can't be reached, or where the credentials allow nothing of it. That is
-// logged once.
+// optional asks IAM for what may be left undone where it can't be reached, or where the credentials allow nothing of
+// it. That is logged once.
 func (x *Profiles) optional(ctx context.Context, ask func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -325,8 +327,8 @@ func (x *Profiles) isCurrent(name string) bool {
 	return false
 }
 
-// former says that the profile is of a class that is known to have another. IAM has those of all regions, where a cluster and a
-// class may have the same names: the region is in the profile's.
+// former says that the profile is of a class that is known to have another. IAM has those of all regions, where a
+// cluster and a class may have the same names: the region is in the profile's.
 func (x *Profiles) former(p profile) bool {
 	class := model.NodeClassName(p.tags[labels.NodeClass])
 	x.mu.Lock()
@@ -374,8 +376,8 @@ func (x *Profiles) profileUsed(ctx context.Context, p profile) (bool, error) {
 	return false, nil
 }
 
-// Release deletes the profiles that Kerf made for the class. Where it has no role, and had none while this process knew it, IAM
-// may be out of reach: nothing says that there is any.
+// Release deletes the profiles that Kerf made for the class. Where it has no role, and had none while this process knew
+// it, IAM may be out of reach: nothing says that there is any.
 func (x *Profiles) Release(ctx context.Context, class model.NodeClassName, role string) error {
 	x.mu.Lock()
 	made := slices.Sorted(maps.Keys(x.made[class]))

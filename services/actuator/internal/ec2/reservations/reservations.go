@@ -36,8 +36,9 @@ type Finder struct {
 	Now    func() time.Time
 }
 
-// Find returns the active reservations that any of the terms selects, by id. One that was not found by its id is left out, and so is
-// what no instance fits: EC2 would say of each launch that there is no room, and there is nothing cheaper than a reservation.
+// Find returns the active reservations that any of the terms selects, by id. One that was not found by its id is left
+// out, and so is what no instance fits: EC2 would say of each launch that there is no room, and there is nothing
+// cheaper than a reservation.
 func (f Finder) Find(ctx context.Context, terms []cloud.ReservationTerm) ([]cloud.Reservation, error) {
 	found := map[string]cloud.Reservation{}
 	for _, t := range terms {
@@ -66,8 +67,8 @@ func (f Finder) Find(ctx context.Context, terms []cloud.ReservationTerm) ([]clou
 	return slices.SortedFunc(maps.Values(found), func(x, y cloud.Reservation) int { return cmp.Compare(x.ID, y.ID) }), nil
 }
 
-// fits says that instances of the family can go into a reservation: they are on shared hardware, and a reservation is of an operating
-// system, of which that of images of one's own is not known.
+// fits says that instances of the family can go into a reservation: they are on shared hardware, and a reservation is
+// of an operating system, of which that of images of one's own is not known.
 func (f Finder) fits(r *types.CapacityReservation) bool {
 	if r.Tenancy == types.CapacityReservationTenancyDedicated {
 		return false

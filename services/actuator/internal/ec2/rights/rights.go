@@ -1,8 +1,8 @@
-// Package rights asks EC2 whether the credentials may launch what a node class says, before the first launch does: by dry runs
-// of the calls that a launch is made of.
+// Package rights asks EC2 whether the credentials may launch what a node class says, before the first launch does: by
+// dry runs of the calls that a launch is made of.
 //
-// Only a clear refusal counts. Where EC2 can't tell now, or is asked too much, the class is taken to be allowed, as a launch
-// will tell. It must never know what a class selects. Start reading at Checker.Check.
+// Only a clear refusal counts. Where EC2 can't tell now, or is asked too much, the class is taken to be allowed, as a
+// launch will tell. It must never know what a class selects. Start reading at Checker.Check.
 package rights
 
 import (
@@ -20,7 +20,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
-// For how long an answer holds: of one that speaks against launches, DeniedFor. A right that is taken away is told by the next launch.
+// For how long an answer holds: of one that speaks against launches, DeniedFor. A right that is taken away is told by
+// the next launch.
 const (
 	allowedFor = 12 * time.Hour
 	DeniedFor  = 2 * time.Minute
@@ -100,8 +101,8 @@ func (c *Checker) Check(ctx context.Context, l Launch) *cloud.Finding {
 	return denied
 }
 
-// ask goes through the kinds until one is allowed: a rule of the account may forbid the types of one of them. What is said is of
-// the first. unsure is why it can't be told.
+// ask goes through the kinds until one is allowed: a rule of the account may forbid the types of one of them. What is
+// said is of the first. unsure is why it can't be told.
 func (c *Checker) ask(ctx context.Context, l Launch) (denied *cloud.Finding, unsure error) {
 	for _, k := range l.Kinds {
 		no, why := c.askKind(ctx, l, k)

@@ -1,5 +1,5 @@
-// Package shifts asks AWS which zones the cluster is shifted away from: by hand, by AWS itself (autoshift), or to practise. Start
-// reading at Find.
+// Package shifts asks AWS which zones the cluster is shifted away from: by hand, by AWS itself (autoshift), or to
+// practise. Start reading at Find.
 package shifts
 
 import (
@@ -19,8 +19,8 @@ type Client interface {
 	GetManagedResource(ctx context.Context, in *sdk.GetManagedResourceInput, o ...func(*sdk.Options)) (*sdk.GetManagedResourceOutput, error)
 }
 
-// Find returns the ids of the zones that the cluster with the ARN is shifted away from, sorted. Of several shifts at once AWS
-// applies one.
+// Find returns the ids of the zones that the cluster with the ARN is shifted away from, sorted. Of several shifts at
+// once AWS applies one.
 func Find(ctx context.Context, client Client, cluster string) ([]string, error) {
 	out, err := client.GetManagedResource(ctx, &sdk.GetManagedResourceInput{ResourceIdentifier: aws.String(cluster)})
 	if awserror.Of(err) == awserror.NotFound {

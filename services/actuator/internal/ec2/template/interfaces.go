@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 )
 
-// Adapters are the elastic fabric adapters that an instance gets: one on each network card from the first on. The zero value is
-// none.
+// Adapters are the elastic fabric adapters that an instance gets: one on each network card from the first on. The zero
+// value is none.
 type Adapters struct{ First, Count int64 }
 
 type networkInterface = types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest
@@ -75,8 +75,8 @@ func listed(all []cloud.NetworkInterface) []networkInterface {
 	return out
 }
 
-// withAdapters are the node's own interface, which is an adapter itself where the first card takes one, and an adapter on each
-// card behind it.
+// withAdapters are the node's own interface, which is an adapter itself where the first card takes one, and an adapter
+// on each card behind it.
 func withAdapters(a Adapters) []networkInterface {
 	own := networkInterface{DeviceIndex: aws.Int32(0)}
 	if a.Count == 0 {

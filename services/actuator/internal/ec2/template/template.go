@@ -91,8 +91,8 @@ func placement(g cloud.PlacementGroup) *types.LaunchTemplatePlacementRequest {
 	return &types.LaunchTemplatePlacementRequest{GroupId: aws.String(g.ID)}
 }
 
-// capacity is the reservation that instances go into, and the market that they are of where that is another than EC2's usual
-// ones. What has no reservation stays out of open ones: they are for launches that are planned into them.
+// capacity is the reservation that instances go into, and the market that they are of where that is another than EC2's
+// usual ones. What has no reservation stays out of open ones: they are for launches that are planned into them.
 func capacity(l Launch) (*types.LaunchTemplateCapacityReservationSpecificationRequest, *types.LaunchTemplateInstanceMarketOptionsRequest) {
 	if l.ReservationID == "" {
 		return &types.LaunchTemplateCapacityReservationSpecificationRequest{

@@ -1,5 +1,5 @@
-// Package evict takes pods off their nodes, by the Eviction API or by force, and says what the API server's answers mean. Start
-// reading at Evict.
+// Package evict takes pods off their nodes, by the Eviction API or by force, and says what the API server's answers
+// mean. Start reading at Evict.
 package evict
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// reason is what the condition DisruptionTarget says of pods that are deleted by force; those that others set name their setter, too.
+// reason is what the condition DisruptionTarget says of pods that are deleted by force; those that others set name
+// their setter, too.
 const reason = "DeletionByKerf"
 
 // markTime bounds how long a deletion waits for its pod to be marked: what it takes is taken from the pod's grace.
@@ -53,8 +54,8 @@ func Evict(ctx context.Context, pods apiserver.PodClient, e cluster.Eviction, no
 	return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, answer(err))
 }
 
-// mark says on a pod that it did not fail by itself, as the Eviction API does of those that it takes: a Job whose podFailurePolicy
-// asks for that counts no failure. A pod that can't be marked is deleted all the same.
+// mark says on a pod that it did not fail by itself, as the Eviction API does of those that it takes: a Job whose
+// podFailurePolicy asks for that counts no failure. A pod that can't be marked is deleted all the same.
 func mark(ctx context.Context, pods apiserver.PodClient, e cluster.Eviction, now time.Time) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": e.UID},
@@ -73,12 +74,12 @@ func mark(ctx context.Context, pods apiserver.PodClient, e cluster.Eviction, now
 	})
 }
 
-// severalBudgets is in the API server's answer for a pod that has more than one budget: the Eviction API knows no answer for these but
-// a broken server's.
+// severalBudgets is in the API server's answer for a pod that has more than one budget: the Eviction API knows no
+// answer for these but a broken server's.
 const severalBudgets = "more than one PodDisruptionBudget"
 
-// answer classifies the API server's answers to an eviction. Only what it says of a budget is one's: a webhook that can't be reached, or
-// one that asks to wait, and a server that has too much to do answer alike but for that.
+// answer classifies the API server's answers to an eviction. Only what it says of a budget is one's: a webhook that
+// can't be reached, or one that asks to wait, and a server that has too much to do answer alike but for that.
 func answer(err error) error {
 	status, ok := err.(apierrors.APIStatus)
 	if !ok {

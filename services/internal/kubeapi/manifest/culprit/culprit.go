@@ -66,9 +66,9 @@ func (s *search) attempt() error {
 	return s.decode(text)
 }
 
-// blame changes node for a moment, to see whether it decodes without one of its fields. Where more than one is wrong, such as a
-// label in a selector and again in the template, they are left out from the last to the first, until the rest decodes: that
-// one is looked into while the others are out, so that what decoding says is of it.
+// blame changes node for a moment, to see whether it decodes without one of its fields. Where more than one is wrong,
+// such as a label in a selector and again in the template, they are left out from the last to the first, until the rest
+// decodes: that one is looked into while the others are out, so that what decoding says is of it.
 func (s *search) blame(node any, path string) (leaf member, ok bool) {
 	all := membersOf(node, path)
 	for _, m := range all {

@@ -1,4 +1,5 @@
-// Package limitrange gives containers the requests and limits that admission gives them by the LimitRanges of their namespace.
+// Package limitrange gives containers the requests and limits that admission gives them by the LimitRanges of their
+// namespace.
 //
 // It knows nothing of namespaces and workloads. Start reading with Defaults.
 package limitrange
@@ -12,8 +13,8 @@ import (
 // Defaults are what containers of a namespace have that say nothing else. The zero value has none.
 type Defaults struct{ requests, limits corev1.ResourceList }
 
-// Add adds a LimitRange's defaults: what it has none for is its most for a limit, and the limit, or else its least, for a request. Of several
-// the first counts.
+// Add adds a LimitRange's defaults: what it has none for is its most for a limit, and the limit, or else its least, for
+// a request. Of several the first counts.
 func (d *Defaults) Add(r *corev1.LimitRange) {
 	for _, item := range r.Spec.Limits {
 		if item.Type == corev1.LimitTypeContainer {
@@ -24,7 +25,8 @@ func (d *Defaults) Add(r *corev1.LimitRange) {
 	}
 }
 
-// Fill gives containers the defaults, and says whether one has a request of them. A limit of its own is a request before that.
+// Fill gives containers the defaults, and says whether one has a request of them. A limit of its own is a request
+// before that.
 func (d *Defaults) Fill(spec *corev1.PodSpec) (some bool) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {

@@ -91,8 +91,8 @@ func nodeLabels(at string, spec *corev1.PodSpec) []string {
 	return problems
 }
 
-// nodeTerm looks at keys and values alone: what no node can be compared with keeps its pod pending, and is told there. Of what is
-// preferred the API server takes any value.
+// nodeTerm looks at keys and values alone: what no node can be compared with keeps its pod pending, and is told there.
+// Of what is preferred the API server takes any value.
 func nodeTerm(at string, t corev1.NodeSelectorTerm, required bool) (problems []string) {
 	for i, e := range t.MatchExpressions {
 		here := fmt.Sprintf("%s.matchExpressions[%d].", at, i)

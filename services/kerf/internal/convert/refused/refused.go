@@ -1,8 +1,8 @@
 // Package refused says what the API server would not take of pods and of disruption budgets: a plan for it is a plan for
 // nothing.
 //
-// It knows the rules that change what is planned, not all that there are, and says with each what would be right. It must never
-// know a file, or what else there is beside an object. Start reading at Pod.
+// It knows the rules that change what is planned, not all that there are, and says with each what would be right. It
+// must never know a file, or what else there is beside an object. Start reading at Pod.
 package refused
 
 import (
@@ -27,8 +27,8 @@ func Pod(at string, spec *corev1.PodSpec) []string {
 	return slices.Concat(containers(at, spec), hostPorts(at, spec), affinity, spread(at, spec), tolerations(at, spec))
 }
 
-// Restart is what is wrong with when a workload's pods start again, where these policies alone are right. A pod that says nothing
-// has the policy Always.
+// Restart is what is wrong with when a workload's pods start again, where these policies alone are right. A pod that
+// says nothing has the policy Always.
 func Restart(at string, spec *corev1.PodSpec, right ...corev1.RestartPolicy) []string {
 	if slices.Contains(right, cmp.Or(spec.RestartPolicy, corev1.RestartPolicyAlways)) {
 		return nil

@@ -66,8 +66,8 @@ func In(objects []runtime.Object) *Storage {
 // Take leaves a volume to the claim that has got it.
 func (s *Storage) Take(name string) { s.taken[name] = nil }
 
-// VolumeFor is the name of the volume that a claim gets. A claim without a class is one of an existing volume: where none is
-// right, it is assumed to be in no file.
+// VolumeFor is the name of the volume that a claim gets. A claim without a class is one of an existing volume: where
+// none is right, it is assumed to be in no file.
 func (s *Storage) VolumeFor(c *corev1.PersistentVolumeClaim) string {
 	asked, class := c.DeepCopy(), s.classOf(c)
 	asked.Namespace = cmp.Or(c.Namespace, metav1.NamespaceDefault)
@@ -108,7 +108,8 @@ func (s *Storage) classOf(c *corev1.PersistentVolumeClaim) *storagev1.StorageCla
 	return nil
 }
 
-// match finds the volume of a claim among those that are not excluded. One that is chosen late, with the node, must name the claim.
+// match finds the volume of a claim among those that are not excluded. One that is chosen late, with the node, must
+// name the claim.
 func (s *Storage) match(c *corev1.PersistentVolumeClaim, late bool, excluded map[string]*corev1.PersistentVolume) *corev1.PersistentVolume {
 	found, err := volume.FindMatchingVolume(c, s.free, nil, excluded, late, true)
 	if err != nil {
