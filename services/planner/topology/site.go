@@ -145,7 +145,7 @@ func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 		}
 	}
 	if len(ids) == 0 {
-		ids = append(ids, a.shape(pin, &fit.Place{}))
+		ids = append(ids, a.shape(pin, &fit.Place{Fresh: true}))
 	}
 	f := a.formOf(podrules.SortUnique(ids))
 	if len(pin) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
 
@@ -61,6 +62,37 @@ func TestAClaimIsAHostOfItsOwn(t *testing.T) {
 	}
 	if n := b.tally.Capacity(web, two, 5); n != 1 {
 		t.Errorf("capacity for %d, want 1", n)
+	}
+}
+
+func TestANewNodeHasAHostnameWhateverIsLikeItOtherwise(t *testing.T) {
+	tests := map[string]func(w *world, b built) *topology.Site{
+		"a claim": func(w *world, b built) *topology.Site { return b.tally.Claim(nil, w.offers[0]) },
+		"a claim after a segment of which nothing is sold": func(w *world, b built) *topology.Site {
+			b.tally.Segment(w.offers[0].Labels)
+			return b.tally.Claim(nil, w.offers[0])
+		},
+		"a segment of which nothing is sold": func(w *world, b built) *topology.Site { return b.tally.Segment(w.offers[0].Labels) },
+	}
+	for name, in := range tests {
+		for _, likeNode := range []bool{false, true} {
+			w := newWorld()
+			w.s.Nodes = w.s.Nodes[2:3] // in zone b
+			if likeNode {
+				w.s.Nodes = append(w.s.Nodes, model.Node{Name: "nameless", Labels: model.Labels{{Key: zone, Value: "a"}}})
+			}
+			w.class("web", func(c *model.PodClass) {
+				c.NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: host, Operator: model.Exists}}}}
+				c.TopologySpread = []model.TopologySpread{spread(zone, 1, app("web"))}
+			})
+			b := w.build(t)
+			w.offers = []*fit.Place{{Labels: model.Labels{{Key: zone, Value: "a"}}, Fresh: true}}
+			web, site := b.class("web"), in(w, b)
+			b.tally.Add(web, site, 1)
+			if b.tally.Allows(web, site) {
+				t.Errorf("%s, beside a node without a name: %v: a second pod may be in zone a, as if the first did not count there", name, likeNode)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package podrules
 import (
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 )
@@ -16,11 +17,14 @@ func PlaceKey(r *Rules, at *fit.Place) string {
 			continue
 		}
 		open, ok := at.Open.Get(key)
-		if !ok {
+		switch {
+		case ok:
+			b = appendRequirement(b, open)
+		case at.Fresh && key == labels.Hostname:
+			b = append(b, '+') // it will have one, which no rule names
+		default:
 			b = append(b, '-')
-			continue
 		}
-		b = appendRequirement(b, open)
 	}
 	if r.Taints {
 		for _, t := range at.Taints {
