@@ -70,8 +70,8 @@ func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration,
 	return d > 0 && !p.TerminationDeadline.After(now.Add(d)) && now.Before(until), until
 }
 
-// Patient says that a pod may still wait for the room of others, for wait as Leaves has it: it has not been unschedulable for longer
-// than one of them may take. So nobody waits for one after the other.
+// Patient says that a pod may still wait for the room of others, for wait as Leaves has it: it has not been
+// unschedulable for longer than one of them may take. So nobody waits for one after the other.
 func Patient(p *model.Pod, wait *time.Duration, now time.Time) bool {
 	return p.UnschedulableTime.IsZero() || now.Before(p.UnschedulableTime.Add(model.Or(wait, model.DefaultRoomWait)+overdue))
 }

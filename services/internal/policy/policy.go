@@ -60,8 +60,8 @@ type Config struct {
 	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone, 6h at most; left out,
 	// 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
-	// RoomWait is for how long pods are let wait for the room of pods that are being deleted, in the place of a new node, 2m
-	// at most: those whose grace ends within that time count as gone; left out, 30s. "0s" means not at all.
+	// RoomWait is for how long pods are let wait for the room of pods that are being deleted, in the place of a new
+	// node, 2m at most: those whose grace ends within that time count as gone; left out, 30s. "0s" means not at all.
 	RoomWait *config.Duration `json:"room_wait"`
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; left out, as many as the number of nodes
 	// warrants.

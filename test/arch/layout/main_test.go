@@ -30,7 +30,11 @@ func TestTidy(t *testing.T) {
 			"// f is short\n// and stays.\n//\n// " + thirty + "\nfunc f() {}\n",
 			"// f is short\n// and stays.\n//\n// " + strings.TrimSpace(strings.Repeat("word ", 23)) + "\n// " + strings.TrimSpace(strings.Repeat("word ", 7)) + "\nfunc f() {}\n",
 		},
-		"code":                    {"// f is:\n//\n//\t" + thirty + "\nfunc f() {}\n", ""},
+		"code":    {"// f is:\n//\n//\t" + thirty + "\nfunc f() {}\n", ""},
+		"markers": {"// +marker:one\n// +marker:two=" + thirty + "\nfunc f() {}\n", ""},
+		"text before markers": {
+			"// f.\n// +marker:two=" + thirty + "\nfunc f() {}\n", "",
+		},
 		"a list":                  {"// f is:\n//\n//   - " + thirty + "\n//     " + thirty + "\nfunc f() {}\n", ""},
 		"an item that goes on":    {"// - " + thirty + "\n// " + thirty + "\nfunc f() {}\n", ""},
 		"what stands behind code": {"var x = 1 // " + thirty + "\n", ""},

@@ -88,7 +88,7 @@ func isEmpty(line string) bool { return comment(line) == "" }
 // isText says that a comment's line is one of a paragraph.
 func isText(line string) bool {
 	text, spaced := strings.CutPrefix(comment(line), " ")
-	if !spaced || text == "" || strings.ContainsAny(text[:1], " \t#|") || strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "* ") {
+	if !spaced || text == "" || strings.ContainsAny(text[:1], " \t#|+") || strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "* ") {
 		return false
 	}
 	number := strings.TrimLeft(text, "0123456789")

@@ -12,7 +12,8 @@ import (
 
 // CapacityBuffer asks for capacity for pods that are not there yet.
 //
-// +kubebuilder:object:root=true +kubebuilder:resource:path=capacitybuffers,scope=Namespaced,shortName=cb
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=capacitybuffers,scope=Namespaced,shortName=cb
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Strategy",type="string",JSONPath=".spec.provisioningStrategy"
 // +kubebuilder:printcolumn:name="Replicas",type="integer",JSONPath=".status.replicas"
@@ -43,9 +44,8 @@ type CapacityBufferList struct {
 
 // CapacityBufferSpec is the capacity that the user wants.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.podTemplateRef) != has(self.scalableRef)",message="want exactly
-// one of podTemplateRef and scalableRef" +kubebuilder:validation:XValidation:rule="!has(self.podTemplateRef) ||
-// has(self.replicas) || has(self.limits)",message="podTemplateRef needs replicas or limits"
+// +kubebuilder:validation:XValidation:rule="has(self.podTemplateRef) != has(self.scalableRef)",message="want exactly one of podTemplateRef and scalableRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",message="podTemplateRef needs replicas or limits"
 type CapacityBufferSpec struct {
 	// How the capacity is kept. buffer.x-k8s.io/active-capacity makes it anew whenever pods
 	// have taken it. buffer.kerf.dev/one-shot-capacity makes it once: each pod with the
@@ -99,8 +99,7 @@ type LocalReference struct {
 
 // ScalableReference names a workload of the same namespace.
 //
-// +kubebuilder:validation:XValidation:rule="self.apiGroup == 'apps' && self.kind in ['Deployment', 'StatefulSet',
-// 'ReplicaSet']",message="want apiGroup apps and kind Deployment, StatefulSet or ReplicaSet"
+// +kubebuilder:validation:XValidation:rule="self.apiGroup == 'apps' && self.kind in ['Deployment', 'StatefulSet', 'ReplicaSet']",message="want apiGroup apps and kind Deployment, StatefulSet or ReplicaSet"
 type ScalableReference struct {
 	// The workload's API group: apps.
 	// +kubebuilder:validation:MaxLength=253

@@ -38,13 +38,9 @@ type EC2NodeClassList struct {
 
 // EC2NodeClassSpec is what the user wants of a node class.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.role) != has(self.instanceProfile)",message="set exactly one of
-// role and instanceProfile" +kubebuilder:validation:XValidation:rule="has(self.amiFamily) ||
-// self.amiSelectorTerms.exists(x, has(x.alias))",message="set amiFamily, or select the image by an alias"
-// +kubebuilder:validation:XValidation:rule="!has(self.amiFamily) || self.amiFamily == 'Custom' ||
-// self.amiSelectorTerms.all(x, !has(x.alias) || x.alias.split('@')[0] ==
-// self.amiFamily.lowerAscii())",message="amiFamily must be the alias's family or Custom: remove it, or change it or the
-// alias"
+// +kubebuilder:validation:XValidation:rule="has(self.role) != has(self.instanceProfile)",message="set exactly one of role and instanceProfile"
+// +kubebuilder:validation:XValidation:rule="has(self.amiFamily) || self.amiSelectorTerms.exists(x, has(x.alias))",message="set amiFamily, or select the image by an alias"
+// +kubebuilder:validation:XValidation:rule="!has(self.amiFamily) || self.amiFamily == 'Custom' || self.amiSelectorTerms.all(x, !has(x.alias) || x.alias.split('@')[0] == self.amiFamily.lowerAscii())",message="amiFamily must be the alias's family or Custom: remove it, or change it or the alias"
 type EC2NodeClassSpec struct {
 	// The subnets to launch into: those that any of the terms selects.
 	// +kubebuilder:validation:MinItems=1
@@ -68,10 +64,11 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	IPPrefixCount *int32 `json:"ipPrefixCount,omitempty"`
-	// The images to start from: those that any of the terms selects. An alias must be the only term.
-	// +kubebuilder:validation:MinItems=1 +kubebuilder:validation:MaxItems=30
-	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || !self.exists(x, has(x.alias))",message="an alias
-	// must be the only term"
+	// The images to start from: those that any of the terms selects. An alias must be
+	// the only term.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=30
+	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || !self.exists(x, has(x.alias))",message="an alias must be the only term"
 	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms"`
 	// The image's family, which decides the form of the user data and the disks'
 	// defaults. Absent takes the alias's.
@@ -88,13 +85,11 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
-	// Tags for everything that is made in EC2. +kubebuilder:validation:MaxProperties=50
+	// Tags for everything that is made in EC2.
+	// +kubebuilder:validation:MaxProperties=50
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '')",message="a tag needs a key"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['eks:eks-cluster-name', 'karpenter.sh/nodepool',
-	// 'karpenter.sh/nodeclaim', 'karpenter.k8s.aws/ec2nodeclass']) &&
-	// !k.startsWith('kubernetes.io/cluster/'))",message="eks:eks-cluster-name, kubernetes.io/cluster/*,
-	// karpenter.sh/nodepool, karpenter.sh/nodeclaim and karpenter.k8s.aws/ec2nodeclass are set by the controller:
-	// remove them" +optional
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['eks:eks-cluster-name', 'karpenter.sh/nodepool', 'karpenter.sh/nodeclaim', 'karpenter.k8s.aws/ec2nodeclass']) && !k.startsWith('kubernetes.io/cluster/'))",message="eks:eks-cluster-name, kubernetes.io/cluster/*, karpenter.sh/nodepool, karpenter.sh/nodeclaim and karpenter.k8s.aws/ec2nodeclass are set by the controller: remove them"
+	// +optional
 	Tags map[string]string `json:"tags,omitempty"`
 	// The kubelet's configuration, kept as it is written; see Kubelet for the fields
 	// that Kerf itself reads.
@@ -102,20 +97,22 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Kubelet *runtime.RawExtension `json:"kubelet,omitempty"`
-	// The instances' disks. Absent takes the family's. +kubebuilder:validation:MaxItems=50
-	// +kubebuilder:validation:XValidation:rule="self.filter(x, has(x.rootVolume) && x.rootVolume).size() <=
-	// 1",message="at most one mapping can be the root volume" +optional
+	// The instances' disks. Absent takes the family's.
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:XValidation:rule="self.filter(x, has(x.rootVolume) && x.rootVolume).size() <= 1",message="at most one mapping can be the root volume"
+	// +optional
 	BlockDeviceMappings []BlockDeviceMapping `json:"blockDeviceMappings,omitempty"`
 	// What to do with the instances' local disks. Absent leaves them alone.
 	// +optional
 	InstanceStorePolicy *InstanceStorePolicy `json:"instanceStorePolicy,omitempty"`
-	// The instances' network interfaces. Absent gives one. +kubebuilder:validation:MaxItems=150
-	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.exists(x, x.networkCardIndex == 0 &&
-	// x.deviceIndex == 0 && x.interfaceType == 'interface')",message="the interface of card 0 and device 0 is missing,
-	// or not of type interface" +kubebuilder:validation:XValidation:rule="self.all(x, x.interfaceType != 'efa-only' ||
-	// self.filter(y, y.interfaceType == 'efa-only' && y.networkCardIndex == x.networkCardIndex).size() ==
-	// 1)",message="a network card takes at most one interface of type efa-only" +listType=map
-	// +listMapKey=networkCardIndex +listMapKey=deviceIndex +optional
+	// The instances' network interfaces. Absent gives one.
+	// +kubebuilder:validation:MaxItems=150
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.exists(x, x.networkCardIndex == 0 && x.deviceIndex == 0 && x.interfaceType == 'interface')",message="the interface of card 0 and device 0 is missing, or not of type interface"
+	// +kubebuilder:validation:XValidation:rule="self.all(x, x.interfaceType != 'efa-only' || self.filter(y, y.interfaceType == 'efa-only' && y.networkCardIndex == x.networkCardIndex).size() == 1)",message="a network card takes at most one interface of type efa-only"
+	// +listType=map
+	// +listMapKey=networkCardIndex
+	// +listMapKey=deviceIndex
+	// +optional
 	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
 	// Whether CloudWatch gets the instances' metrics each minute.
 	// +optional

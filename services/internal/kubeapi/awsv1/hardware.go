@@ -22,9 +22,8 @@ type BlockDeviceMapping struct {
 
 // BlockDevice is an EBS volume.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.snapshotID) || has(self.volumeSize)",message="set snapshotID or
-// volumeSize" +kubebuilder:validation:XValidation:rule="!has(self.volumeInitializationRate) ||
-// has(self.snapshotID)",message="volumeInitializationRate needs snapshotID"
+// +kubebuilder:validation:XValidation:rule="has(self.snapshotID) || has(self.volumeSize)",message="set snapshotID or volumeSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeInitializationRate) || has(self.snapshotID)",message="volumeInitializationRate needs snapshotID"
 type BlockDevice struct {
 	// Whether the volume ends with its instance.
 	// +optional
@@ -129,8 +128,7 @@ type MetadataOptions struct {
 // ConnectionTracking says how long security groups remember idle connections, in
 // seconds.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) ||
-// has(self.udpTimeout)",message="set at least one timeout, or remove connectionTracking"
+// +kubebuilder:validation:XValidation:rule="has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) || has(self.udpTimeout)",message="set at least one timeout, or remove connectionTracking"
 type ConnectionTracking struct {
 	// Idle TCP connections that are established, in seconds.
 	// +kubebuilder:validation:Minimum=60

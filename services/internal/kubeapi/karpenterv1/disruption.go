@@ -16,10 +16,12 @@ type Disruption struct {
 	// +kubebuilder:default="WhenEmptyOrUnderutilized"
 	// +optional
 	ConsolidationPolicy ConsolidationPolicy `json:"consolidationPolicy,omitempty"`
-	// How many of the pool's nodes may be disrupted at once. The tightest of the active budgets counts. An empty list
-	// means no cap. +kubebuilder:default={{nodes: "10%"}} +kubebuilder:validation:MaxItems=50
-	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.schedule) == has(x.duration))",message="schedule and
-	// duration belong together: set both or neither" +optional
+	// How many of the pool's nodes may be disrupted at once. The tightest of the
+	// active budgets counts. An empty list means no cap.
+	// +kubebuilder:default={{nodes: "10%"}}
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.schedule) == has(x.duration))",message="schedule and duration belong together: set both or neither"
+	// +optional
 	Budgets []Budget `json:"budgets,omitzero"`
 }
 

@@ -9,7 +9,8 @@ import (
 // it. Kerf keeps the truth about claims elsewhere and mirrors it here; deleting
 // the object asks for the node to be drained and its instance ended.
 //
-// +kubebuilder:object:root=true +kubebuilder:resource:path=nodeclaims,scope=Cluster,categories=karpenter
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=nodeclaims,scope=Cluster,categories=karpenter
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Type",type="string",JSONPath=".metadata.labels.node\\.kubernetes\\.io/instance-type"
 // +kubebuilder:printcolumn:name="Capacity",type="string",JSONPath=".metadata.labels.karpenter\\.sh/capacity-type"
@@ -27,8 +28,8 @@ type NodeClaim struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// What the node must be. Fixed for the claim's life. +kubebuilder:validation:XValidation:rule="self ==
-	// oldSelf",message="spec is immutable: delete the claim, or change its node pool"
+	// What the node must be. Fixed for the claim's life.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: delete the claim, or change its node pool"
 	Spec NodeClaimSpec `json:"spec"`
 	// What became of the claim.
 	// +optional

@@ -43,12 +43,9 @@ type NodePoolList struct {
 
 // NodePoolSpec is what the user wants of a pool.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="a pool can't change
-// between static and dynamic: make a new pool to add or remove replicas"
-// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="weight has no meaning on
-// a static pool: remove weight or replicas" +kubebuilder:validation:XValidation:rule="!has(self.replicas) ||
-// !has(self.limits) || self.limits.all(k, k == 'nodes')",message="a static pool may limit nodes only: remove the other
-// limits or replicas"
+// +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="a pool can't change between static and dynamic: make a new pool to add or remove replicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="weight has no meaning on a static pool: remove weight or replicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.limits) || self.limits.all(k, k == 'nodes')",message="a static pool may limit nodes only: remove the other limits or replicas"
 type NodePoolSpec struct {
 	// What the pool's nodes look like.
 	Template NodeClaimTemplate `json:"template"`
@@ -84,11 +81,11 @@ type NodeClaimTemplate struct {
 
 // TemplateMetadata is the part of the metadata that a template may set.
 type TemplateMetadata struct {
-	// Labels of the pool's nodes. +kubebuilder:validation:MaxProperties=100
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k == 'karpenter.sh/capacity-type' ||
-	// !k.matches('^([^/]*[.])?karpenter[.]sh/'))",message="labels of the domain karpenter.sh are set by the controller:
-	// remove them" +kubebuilder:validation:XValidation:rule="self.all(k, k !=
-	// 'kubernetes.io/hostname')",message="kubernetes.io/hostname differs on each node: remove it" +optional
+	// Labels of the pool's nodes.
+	// +kubebuilder:validation:MaxProperties=100
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k == 'karpenter.sh/capacity-type' || !k.matches('^([^/]*[.])?karpenter[.]sh/'))",message="labels of the domain karpenter.sh are set by the controller: remove them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'kubernetes.io/hostname')",message="kubernetes.io/hostname differs on each node: remove it"
+	// +optional
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 	// Annotations of the pool's nodes.
 	// +optional
@@ -126,9 +123,10 @@ type NodeClaimTemplateSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	StartupTaints []Taint `json:"startupTaints,omitempty"`
-	// Constraints on the nodes' labels, and so on instance type, zone, architecture and capacity type; all of them must
-	// hold. +kubebuilder:validation:MaxItems=100 +kubebuilder:validation:XValidation:rule="self.all(x, x.key !=
-	// 'karpenter.sh/nodepool')",message="karpenter.sh/nodepool is set by the controller: remove the requirement"
+	// Constraints on the nodes' labels, and so on instance type, zone, architecture
+	// and capacity type; all of them must hold.
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.all(x, x.key != 'karpenter.sh/nodepool')",message="karpenter.sh/nodepool is set by the controller: remove the requirement"
 	// +required
 	Requirements []Requirement `json:"requirements"`
 	// The object that says how instances are made. Its name may change, which makes

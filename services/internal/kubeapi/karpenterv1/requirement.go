@@ -7,20 +7,15 @@ import (
 
 // Requirement is one constraint on a node label.
 //
-// +kubebuilder:validation:XValidation:rule="self.operator != 'In' || (has(self.values) && self.values.size() >
-// 0)",message="operator In needs at least one value" +kubebuilder:validation:XValidation:rule="!(self.operator in
-// ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) && self.values.size() == 1 &&
-// self.values[0].matches('^[0-9]+$'))",message="operators Gt, Lt, Gte and Lte need exactly one value, a whole number
-// that is not negative" +kubebuilder:validation:XValidation:rule="self.operator != 'In' || !has(self.minValues) ||
-// (has(self.values) && self.values.size() >= self.minValues)",message="operator In with minValues needs at least that
-// many values"
+// +kubebuilder:validation:XValidation:rule="self.operator != 'In' || (has(self.values) && self.values.size() > 0)",message="operator In needs at least one value"
+// +kubebuilder:validation:XValidation:rule="!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) && self.values.size() == 1 && self.values[0].matches('^[0-9]+$'))",message="operators Gt, Lt, Gte and Lte need exactly one value, a whole number that is not negative"
+// +kubebuilder:validation:XValidation:rule="self.operator != 'In' || !has(self.minValues) || (has(self.values) && self.values.size() >= self.minValues)",message="operator In with minValues needs at least that many values"
 type Requirement struct {
-	// The label's key. +kubebuilder:validation:MaxLength=316
+	// The label's key.
+	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
-	// +kubebuilder:validation:XValidation:rule="self in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool'] ||
-	// !self.matches('^([^/]*[.])?karpenter[.]sh/')",message="labels of the domain karpenter.sh are set by the
-	// controller: only karpenter.sh/capacity-type can be required" +kubebuilder:validation:XValidation:rule="self !=
-	// 'kubernetes.io/hostname'",message="kubernetes.io/hostname differs on each node: remove the requirement"
+	// +kubebuilder:validation:XValidation:rule="self in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool'] || !self.matches('^([^/]*[.])?karpenter[.]sh/')",message="labels of the domain karpenter.sh are set by the controller: only karpenter.sh/capacity-type can be required"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="kubernetes.io/hostname differs on each node: remove the requirement"
 	Key string `json:"key"`
 	// How the label relates to the values.
 	Operator Operator `json:"operator"`
@@ -59,7 +54,9 @@ const (
 
 // Taint keeps pods that don't tolerate it off a node.
 type Taint struct {
-	// The taint's key. +kubebuilder:validation:MinLength=1 +kubebuilder:validation:MaxLength=316
+	// The taint's key.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
 	Key string `json:"key"`
 	// The taint's value.

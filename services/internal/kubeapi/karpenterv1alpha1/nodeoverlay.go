@@ -22,8 +22,8 @@ type NodeOverlay struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// What the user knows. +kubebuilder:validation:XValidation:rule="!has(self.price) ||
-	// !has(self.priceAdjustment)",message="price and priceAdjustment exclude each other: remove one"
+	// What the user knows.
+	// +kubebuilder:validation:XValidation:rule="!has(self.price) || !has(self.priceAdjustment)",message="price and priceAdjustment exclude each other: remove one"
 	Spec NodeOverlaySpec `json:"spec"`
 	// What became of it.
 	// +optional
@@ -59,10 +59,11 @@ type NodeOverlaySpec struct {
 	// +kubebuilder:validation:Pattern=`^(([+-]\d*\.?\d+)|(\+\d*\.?\d+%)|(-\d{1,2}(\.\d+)?%)|(-100%))$`
 	// +optional
 	PriceAdjustment *string `json:"priceAdjustment,omitempty"`
-	// Resources that the nodes have in addition, or in another quantity than the lists say. cpu, memory,
-	// ephemeral-storage and pods are not the user's to say. +kubebuilder:validation:MaxProperties=100
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['cpu', 'memory', 'ephemeral-storage',
-	// 'pods']))",message="cpu, memory, ephemeral-storage and pods follow from the instance type: remove them" +optional
+	// Resources that the nodes have in addition, or in another quantity than the
+	// lists say. cpu, memory, ephemeral-storage and pods are not the user's to say.
+	// +kubebuilder:validation:MaxProperties=100
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !(k in ['cpu', 'memory', 'ephemeral-storage', 'pods']))",message="cpu, memory, ephemeral-storage and pods follow from the instance type: remove them"
+	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 	// The overlay's place among overlays that say something about the same thing: the
 	// heaviest wins. Absent counts as 0. Of two that weigh the same one is not used.
@@ -74,18 +75,14 @@ type NodeOverlaySpec struct {
 
 // Requirement is one constraint on a node label.
 //
-// +kubebuilder:validation:XValidation:rule="!(self.operator in ['In', 'NotIn']) || (has(self.values) &&
-// self.values.size() > 0)",message="operators In and NotIn need at least one value"
-// +kubebuilder:validation:XValidation:rule="!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) &&
-// self.values.size() == 1 && self.values[0].matches('^[0-9]+$'))",message="operators Gt, Lt, Gte and Lte need exactly
-// one value, a whole number that is not negative"
+// +kubebuilder:validation:XValidation:rule="!(self.operator in ['In', 'NotIn']) || (has(self.values) && self.values.size() > 0)",message="operators In and NotIn need at least one value"
+// +kubebuilder:validation:XValidation:rule="!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) && self.values.size() == 1 && self.values[0].matches('^[0-9]+$'))",message="operators Gt, Lt, Gte and Lte need exactly one value, a whole number that is not negative"
 type Requirement struct {
-	// The label's key. +kubebuilder:validation:MaxLength=316
+	// The label's key.
+	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
-	// +kubebuilder:validation:XValidation:rule="self in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool'] ||
-	// !self.matches('^([^/]*[.])?karpenter[.]sh/')",message="of the domain karpenter.sh only nodepool and capacity-type
-	// can be required" +kubebuilder:validation:XValidation:rule="self !=
-	// 'kubernetes.io/hostname'",message="kubernetes.io/hostname differs on each node: remove the requirement"
+	// +kubebuilder:validation:XValidation:rule="self in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool'] || !self.matches('^([^/]*[.])?karpenter[.]sh/')",message="of the domain karpenter.sh only nodepool and capacity-type can be required"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="kubernetes.io/hostname differs on each node: remove the requirement"
 	Key string `json:"key"`
 	// How the label relates to the values.
 	Operator karpenterv1.Operator `json:"operator"`
