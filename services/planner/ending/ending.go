@@ -15,22 +15,35 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Wait gives pods what room there is, and to those that find none what room is coming, unless they have waited for long.
-// From then on, until Stay, those who leave are gone for rules about other pods as well. Where nobody leaves, or all pods
-// find room, it says false, and nothing has changed.
+// Leave takes all pods off the counts of rules about other pods that will soon have left, where any wait for a place: none
+// that comes is to rely on them, or to mind them.
+func Leave(t *topology.Tally, v *view.View, waiting int) {
+	if waiting == 0 {
+		return
+	}
+	each(v, func(pod int, soon bool, _ time.Time) {
+		if soon {
+			topology.SetLeft(t, v, pod, true)
+		}
+	})
+}
+
+// Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
+// long. Where nobody leaves, or all pods find room, it says false, and nothing has changed.
 func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
-	if len(pods) == 0 || !anybody(v) {
+	ready := Ready(v)
+	if len(pods) == 0 || !slices.ContainsFunc(v.Hosts, func(h *view.Host) bool { return !ready(h.Index) }) {
 		return nil, pods, false
 	}
 	mark := s.Mark()
-	places, left := s.OnHosts(market.Items(v.World, pods), everyHost)
+	places, left := s.OnHosts(market.Items(v.World, pods), EveryHost)
 	if len(left) == 0 {
 		s.Revert(mark)
 		return nil, pods, false
 	}
-	each(v, func(pod int, soon bool, _ time.Time) {
-		if soon {
-			topology.SetLeft(s.Tally(), v, pod, true)
+	each(v, func(pod int, _ bool, _ time.Time) {
+		if view.Left(v, pod) {
+			view.SetFree(v, pod, true)
 		}
 	})
 	var patient []int
@@ -41,43 +54,42 @@ func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment
 			rest = append(rest, p)
 		}
 	}
-	later, left := s.OnHosts(market.Items(v.World, patient), everyHost)
+	later, left := s.OnHosts(market.Items(v.World, patient), EveryHost)
 	rest = append(rest, podsOf(left)...)
 	slices.Sort(rest)
 	return append(places, later...), rest, true
 }
 
-// Last gives pods that nothing can be bought for what room is coming, however long they have waited.
-func Last(s *pack.Scheduler, v *view.View, left []market.Item) ([]pack.Assignment, []market.Item) {
-	ready := Ready(v)
-	if len(left) == 0 || !slices.ContainsFunc(v.Hosts, func(h *view.Host) bool { return !ready(h.Index) }) {
-		return nil, left
+// Last gives pods that nothing can be bought for the room of pods that leave, too, however long they have waited.
+func Last(s *pack.Scheduler, places []pack.Assignment, left []market.Item) ([]pack.Assignment, []market.Item) {
+	if len(left) == 0 {
+		return places, nil
 	}
-	return s.OnHosts(left, everyHost)
+	more, left := s.OnHosts(left, EveryHost)
+	return slices.Concat(places, more), left
 }
 
-// Ready says of hosts that nobody leaves them for whose room pods wait.
+// Ready says of hosts that nobody leaves them.
 func Ready(v *view.View) func(host int) bool {
 	return func(host int) bool {
 		return !slices.ContainsFunc(v.Hosts[host].Pods, func(p int) bool { return view.Left(v, p) })
 	}
 }
 
-// Stay takes all rooms back that are coming: who is moved by choice does not wait for any. It returns when the first pod is
-// overdue that was to leave; zero for none.
+// Stay takes all back: who is moved by choice does not wait for room. It returns when the first pod is overdue that was to
+// leave; zero for none.
 func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
 	each(v, func(pod int, _ bool, until time.Time) {
-		if view.Left(v, pod) {
-			overdue = rules.Earliest(overdue, until)
-			topology.SetLeft(t, v, pod, false)
+		if !view.Left(v, pod) {
+			return
+		}
+		overdue = rules.Earliest(overdue, until)
+		topology.SetLeft(t, v, pod, false)
+		if view.Freed(v, pod) {
+			view.SetFree(v, pod, false)
 		}
 	})
 	return overdue
-}
-
-func anybody(v *view.View) (leaves bool) {
-	each(v, func(_ int, soon bool, _ time.Time) { leaves = leaves || soon })
-	return leaves
 }
 
 // each goes through the pods that are being deleted on nodes that are there. Those on nodes that go leave no room that
@@ -103,4 +115,5 @@ func podsOf(items []market.Item) (pods []int) {
 	return pods
 }
 
-func everyHost(int) bool { return true }
+// EveryHost says yes of each.
+func EveryHost(int) bool { return true }

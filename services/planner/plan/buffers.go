@@ -7,6 +7,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
+	"github.com/kerf-dev/kerf/services/planner/ending"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -105,13 +106,13 @@ func (c *cycle) assignBuffers() {
 	}
 	var bought []*purchase.NewClaim
 	if buys {
-		more, bought, left = c.scheduler.Assign(items, everyHost)
+		more, bought, left = c.scheduler.Assign(items, ending.EveryHost)
 		uncount()
 	}
 	if c.buffersWait = len(bought) > 0 && c.scheduler.FirstRefused(c.assigned, true) >= 0; !buys || c.buffersWait {
 		c.scheduler.Revert(mark)
 		*c.limits, bought = *limits, nil
-		more, left = c.scheduler.OnHosts(items, everyHost)
+		more, left = c.scheduler.OnHosts(items, ending.EveryHost)
 		uncount()
 	}
 	c.bought = append(c.bought, bought...)

@@ -95,10 +95,8 @@ type cycle struct {
 	// problems are those of users' objects, overlays aside.
 	problems    []model.Reason
 	disruptions disrupt.Result
-	// overdue is when the first pod is overdue for whose room others wait; zero for never.
-	overdue time.Time
-	// offersUntil is when the first offering becomes available again; zero for never.
-	offersUntil time.Time
+	// until is when an offering is available again, or a pod overdue that others wait for; zero for never.
+	until time.Time
 	// names makes ids, of parts.
 	names *encoding.Encoder
 	parts []string
@@ -109,7 +107,7 @@ type cycle struct {
 func newCycle(b *base, in *model.Input, hash string, later yields, stop func() bool) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, later: later, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
+		tally: b.tally, unsupported: b.unsupported, until: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -117,6 +115,7 @@ func newCycle(b *base, in *model.Input, hash string, later yields, stop func() b
 			c.tally.AddUncertain(c.Pods[p].Class, h.Index, -1) // it is counted so on a host that leaves
 		}
 	}
+	ending.Leave(c.tally, c.view, len(c.demand.pods)+len(c.demand.queued))
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.scheduler.StopWhen(stop)
 	c.trackDevices()
@@ -125,10 +124,7 @@ func newCycle(b *base, in *model.Input, hash string, later yields, stop func() b
 
 // asks says whether a part of the plan was asked for.
 func (c *cycle) asks(kind model.DecisionKind) bool {
-	if slices.Contains(c.in.Kinds, kind) {
-		return true
-	}
-	return len(c.in.Kinds) == 0
+	return len(c.in.Kinds) == 0 || slices.Contains(c.in.Kinds, kind)
 }
 
 // reserve sets aside the capacity that preemption frees, in addition to what is reserved for DaemonSets' pods. The
@@ -161,8 +157,9 @@ func (c *cycle) assign() {
 		rest, meant = c.leaveToScheduler(rest), nil
 		mark = c.scheduler.Mark()
 	}
-	usable := everyHost
-	if places, left, waits := ending.Wait(c.scheduler, c.view, rest); waits {
+	usable := ending.EveryHost
+	places, left, waits := ending.Wait(c.scheduler, c.view, rest)
+	if waits {
 		c.assigned, rest, meant, mark, usable = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark(), ending.Ready(c.view)
 	}
 	var assigned []pack.Assignment
@@ -173,8 +170,9 @@ func (c *cycle) assign() {
 		assigned, c.unplaced = c.scheduler.OnHosts(items, usable)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
-	assigned, c.unplaced = ending.Last(c.scheduler, c.view, c.unplaced)
-	c.assigned = slices.Concat(c.assigned, assigned)
+	if waits {
+		c.assigned, c.unplaced = ending.Last(c.scheduler, c.assigned, c.unplaced)
+	}
 }
 
 // leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there
@@ -198,8 +196,6 @@ func (c *cycle) leaveToScheduler(pods []int) (rest []int) {
 	slices.Sort(rest)
 	return rest
 }
-
-func everyHost(int) bool { return true }
 
 // assignMeant puts pods where earlier plans have them: onto nodes that they were nominated to, else onto claims that were
 // bought for them or for those in whose place they came. What it returns as rest has neither, or does not fit there.
@@ -285,10 +281,10 @@ func (c *cycle) prove() {
 // ended on a node that goes, and those that are not made yet in place of evicted ones, where they will likely go, so
 // that no node is removed under them and no pod is moved to their place. The plan does not speak of them.
 func (c *cycle) reserveForReturning() {
-	ending, _ := c.assignMeant(c.demand.ending)
+	back, _ := c.assignMeant(c.demand.ending)
 	waiting, rest := c.assignMeant(c.demand.waiting)
-	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
-	returning := slices.Concat(ending, waiting, others)
+	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), ending.EveryHost)
+	returning := slices.Concat(back, waiting, others)
 	c.makeUncertain(returning)
 	expectUnmade(c, returning)
 }

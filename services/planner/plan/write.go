@@ -40,12 +40,12 @@ func (c *cycle) write() model.Plan {
 // reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, or,
 // where disruptions were asked for, which nodes may or must go.
 func (c *cycle) reconsider() time.Time {
-	first := c.offersUntil
+	first := c.until
 	for i := range c.Snapshot.CapacityBuffers {
 		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
 		first = rules.Earliest(first, until)
 	}
-	return rules.Earliest(rules.Earliest(first, c.overdue), c.disruptions.ReconsiderTime)
+	return rules.Earliest(first, c.disruptions.ReconsiderTime)
 }
 
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }

@@ -354,7 +354,7 @@ func DoubtEnding(t *Tally, v *view.View) {
 // SetLeft is view.SetLeft for a pod that is being deleted, and counts it on its node no more, or again.
 func SetLeft(t *Tally, v *view.View, pod int, left bool) {
 	view.SetLeft(v, pod, left)
-	h, n := v.Node(v.Pods[pod].Node), int32(view.Room(left))
+	h, n := v.Node(v.Pods[pod].Node), int32(view.Less(left))
 	t.change(step{kind: stepAdd, site: t.hosts[h.Index], class: v.Pods[pod].Class, n: n, ending: true, uncertain: h.Leaving})
 }
 

@@ -21,11 +21,11 @@ type View struct {
 	ports     [][]model.HostPort
 	removed   []bool
 	nominated []int
-	// left are the pods whose room was made free.
-	left     map[int]bool
-	journal  []change
-	follower Follower
-	also     Follower
+	// left are the pods that count as ones that have left, freed those whose room was made free.
+	left, freed map[int]bool
+	journal     []change
+	follower    Follower
+	also        Follower
 	// spare and places are memory for Fold.
 	spare  []Pod
 	places []int32
@@ -44,14 +44,14 @@ type Follower interface {
 type change struct {
 	host  int
 	class *Class
-	// count is how many pods were placed; 0 means that the host was removed, or of is set.
+	// count is how many pods were placed; 0 means that the host was removed, or one of the following is set.
 	count int
 	ports int
-	// of is the pod whose room was made free or, where left is not set, taken back; had are the ports that were taken
-	// before.
-	of   *int
-	left bool
-	had  []model.HostPort
+	// left is the pod that was set to have left, or not; freed the one whose room was set to be free, or not, and had
+	// are the ports that were taken before.
+	left, freed *int
+	set         bool
+	had         []model.HostPort
 }
 
 // Mark is a state of a View, and of what follows it, to go back to.
@@ -64,7 +64,7 @@ func NewView(w *World) *View {
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
 	v.shared = make([]map[string]int64, n)
-	v.left = make(map[int]bool)
+	v.left, v.freed = make(map[int]bool), make(map[int]bool)
 	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
 		if h.Node != nil {
@@ -126,14 +126,24 @@ func (v *View) Place(host int, c *Class, count int) {
 	}
 }
 
-// SetLeft makes the room free that a pod has on its host, because it will have gone by the time that others come, or
-// takes it back, of which others may have been given a part. What follows the view is not told of either.
+// SetLeft says that a pod counts as one that has left its host, or as there again. Whether its room is free is SetFree's to
+// say. What follows the view is told of neither.
 func SetLeft(v *View, pod int, left bool) {
-	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
-	v.journal = append(v.journal, change{host: h, class: c, of: &pod, left: left, had: v.ports[h]})
+	v.journal = append(v.journal, change{host: -1, left: &pod, set: left})
 	v.left[pod] = left
-	v.place(h, c, Room(left))
-	if left && len(c.HostPorts) > 0 {
+}
+
+// Left says whether a pod counts as one that has left.
+func Left(v *View, pod int) bool { return v.left[pod] }
+
+// SetFree makes the room free that a pod has on its host, because it will have gone by the time that others come, or takes
+// it back, of which others may have been given a part.
+func SetFree(v *View, pod int, free bool) {
+	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
+	v.journal = append(v.journal, change{host: h, class: c, freed: &pod, set: free, had: v.ports[h]})
+	v.freed[pod] = free
+	v.place(h, c, Less(free))
+	if free && len(c.HostPorts) > 0 {
 		v.ports[h] = slices.Clone(v.ports[h])
 		for _, port := range c.HostPorts {
 			i := slices.Index(v.ports[h], port)
@@ -142,16 +152,16 @@ func SetLeft(v *View, pod int, left bool) {
 	}
 }
 
-// Room is how many pods more a host has once one has left, or has come back.
-func Room(left bool) int64 {
+// Freed says whether a pod's room was made free.
+func Freed(v *View, pod int) bool { return v.freed[pod] }
+
+// Less is how many pods more a host has once one has left, or has come back.
+func Less(left bool) int64 {
 	if left {
 		return -1
 	}
 	return 1
 }
-
-// Left says whether a pod's room was made free.
-func Left(v *View, pod int) bool { return v.left[pod] }
 
 // Follow lets f know of every Place, Fork and Revert from now on, in the place of what followed before. Marks from before
 // are not to be used any more.
@@ -197,9 +207,13 @@ func (v *View) Fork() Mark {
 func (v *View) Revert(m Mark) {
 	for i := len(v.journal) - 1; i >= m.steps; i-- {
 		c := v.journal[i]
-		if c.of != nil {
-			v.left[*c.of] = !c.left
-			v.place(c.host, c.class, -Room(c.left))
+		switch {
+		case c.left != nil:
+			v.left[*c.left] = !c.set
+			continue
+		case c.freed != nil:
+			v.freed[*c.freed] = !c.set
+			v.place(c.host, c.class, -Less(c.set))
 			v.ports[c.host] = c.had
 			continue
 		}

@@ -83,6 +83,7 @@ func TestRevertRestoresEverything(t *testing.T) {
 				if bound := v.Hosts[host].Pods; len(bound) > 0 {
 					pod := rapid.SampledFrom(bound).Draw(t, "pod")
 					view.SetLeft(v, pod, !view.Left(v, pod))
+					view.SetFree(v, pod, !view.Freed(v, pod))
 				}
 			case "remove":
 				if !v.Removed(host) {
