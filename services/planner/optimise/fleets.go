@@ -18,7 +18,7 @@ const (
 )
 
 // roomier are how much more than all pods ask for fleets have: the more, the sooner the pods are on them.
-var roomier = [...]float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.001, 1}
+func roomier() []float64 { return []float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.001, 1} }
 
 // countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as
 // good as asked for, or that makes no sense.
@@ -43,7 +43,7 @@ func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 func (s *solver) packFleets(f *fleet.Search, y []float64, budget int64) {
 	var last []int32
 	limit := f.Work + 5*budget/fleetShare
-	for _, times := range roomier {
+	for _, times := range roomier() {
 		if s.stopped() || f.Work > limit || s.bound >= s.best.Cost {
 			break
 		}

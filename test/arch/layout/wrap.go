@@ -46,7 +46,7 @@ func wrapped(indent string, paragraph []string) []string {
 	var out []string
 	line := ""
 	for _, l := range paragraph {
-		for _, word := range strings.Fields(comment(l)) {
+		for word := range strings.FieldsSeq(comment(l)) {
 			if line != "" && columns(line)+1+columns(word) > wrapAt {
 				out, line = append(out, line+"\n"), ""
 			}

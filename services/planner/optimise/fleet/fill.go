@@ -89,7 +89,6 @@ func (f *filler) open(b int32) *compact.OpenBin {
 
 // place puts pods where what is free is most like what they ask for, the largest first.
 func (f *filler) place(need []float64) {
-	k := f.c.NumResources
 	for _, i := range f.order {
 		for f.rest[i] > 0 {
 			best, most := -1, -1.0
@@ -97,18 +96,11 @@ func (f *filler) place(need []float64) {
 				if !f.takes(j, i) || n.Capacity(i, 1) == 0 {
 					continue
 				}
-				dot, size := 0.0, 0.0
-				for r := range k {
-					if need[r] > 0 {
-						v := float64(n.Left(r)) / need[r]
-						dot, size = dot+float64(v*f.share[int(i)*k+r]), size+float64(v*v)
-					}
-				}
-				if v := dot / math.Sqrt(size); v > most {
+				if v := f.likeness(n, i, need); v > most {
 					best, most = j, v
 				}
 			}
-			f.Work += int64(len(f.nodes) * (3*k + 4))
+			f.Work += int64(len(f.nodes) * (3*f.c.NumResources + 4))
 			if best < 0 {
 				break
 			}
@@ -116,6 +108,18 @@ func (f *filler) place(need []float64) {
 			f.rest[i]--
 		}
 	}
+}
+
+// likeness is the cosine between what is free on a node and what a pod asks for, both in shares of what all need.
+func (f *filler) likeness(n *compact.OpenBin, i int32, need []float64) float64 {
+	dot, size := 0.0, 0.0
+	for r, all := range need {
+		if all > 0 {
+			v := float64(n.Left(r)) / all
+			dot, size = dot+float64(v*f.share[int(i)*len(need)+r]), size+float64(v*v)
+		}
+	}
+	return dot / math.Sqrt(size)
 }
 
 func (f *filler) takes(j int, i int32) bool { return f.c.Bins[f.bins[j]].Takes.Has(int(i)) }

@@ -143,37 +143,35 @@ func (s *Search) addGroups() {
 			takers[i][b] = true
 		}
 	}
-	all := make([]bool, len(c.Bins))
-	for b := range all {
-		all[b] = true
-	}
-	groups := [][]bool{all}
+	groups := [][]bool{slices.Repeat([]bool{true}, len(c.Bins))}
 	for i, t := range takers {
 		if c.Count[i] > 0 && len(groups) < mostGroups && !slices.ContainsFunc(groups, func(g []bool) bool { return slices.Equal(g, t) }) {
 			groups = append(groups, t)
 		}
 	}
-	k, unit := c.NumResources, c.Unit
 	for _, g := range groups {
-		need := make([]float64, k)
-		for i, t := range takers {
-			if within(t, g) {
-				for r := range k {
-					need[r] += float64(float64(c.Count[i]) * float64(c.Request[i*k+r]))
-				}
-			}
-		}
-		for r := range k {
-			v := make(sum, len(c.Bins))
-			for b := range c.Bins {
-				if f := c.Bins[b].Free[r]; g[b] && unit[r] > 0 {
-					v[b] = float64(max(0, f-f%unit[r]))
-				}
-			}
-			s.add(v, need[r])
+		for r := range c.NumResources {
+			s.addGroup(g, takers, r)
 		}
 		s.Work += int64(c.NumRows * len(c.Bins))
 	}
+}
+
+// addGroup adds what is asked for of a resource that no other bins take than those of a group.
+func (s *Search) addGroup(group []bool, takers [][]bool, r int) {
+	c, need := s.c, 0.0
+	for i, t := range takers {
+		if within(t, group) {
+			need += float64(float64(c.Count[i]) * float64(c.Request[i*c.NumResources+r]))
+		}
+	}
+	v := make(sum, len(c.Bins))
+	for b, in := range group {
+		if f := c.Bins[b].Free[r]; in && c.Unit[r] > 0 {
+			v[b] = float64(max(0, f-f%c.Unit[r]))
+		}
+	}
+	s.add(v, need)
 }
 
 // within says that all of a are in b.
