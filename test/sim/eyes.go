@@ -90,6 +90,20 @@ func (e *eyes) destination(d *model.Disruption, p *model.Plan, pd *pod, goes map
 	}
 }
 
+// soonFree is what a node has free once pods have gone that are ending, and do so in time.
+func (e *eyes) soonFree(n *node) size {
+	out := n.free
+	for _, pd := range n.pods {
+		if late := e.c.now.Sub(pd.TerminationDeadline); pd.Terminating && n.Ready && late < patience && late >= -grace {
+			out = out.plus(pd.size, 1)
+		}
+	}
+	return out
+}
+
+// patience is how long a pod may still be there after its grace, before nobody waits for its room any more.
+const patience = 10 * time.Second
+
 // capacity says whether what is sent to nodes fits there.
 func (e *eyes) capacity(p *model.Plan) {
 	sent := make(map[string]size)
@@ -107,7 +121,7 @@ func (e *eyes) capacity(p *model.Plan) {
 		}
 	}
 	for name, s := range sent {
-		if n := e.c.nodes[name]; n == nil || !n.free.holds(s) {
+		if n := e.c.nodes[name]; n == nil || !e.soonFree(n).holds(s) {
 			e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s node %s has no capacity for what is sent there", e.c.clock(), name))
 		}
 	}
