@@ -22,7 +22,7 @@ const (
 	// KindFarley is column generation that was cut short: the duals, scaled until no filling of a bin is worth more
 	// than it.
 	KindFarley
-	// KindLP is column generation to its end.
+	// KindLP is column generation to its end, or a search over whole numbers of nodes.
 	KindLP
 	// KindExact is the optimum.
 	KindExact

@@ -30,7 +30,7 @@ func (s *Search) Fill(fleet []int32, from *compact.Plan, limit int64) []compact.
 	need := make([]float64, k)
 	for i, n := range c.Count {
 		for r := range k {
-			need[r] += float64(n) * float64(c.Request[i*k+r])
+			need[r] += float64(float64(n) * float64(c.Request[i*k+r]))
 		}
 	}
 	for i := range c.Count {

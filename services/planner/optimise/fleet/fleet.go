@@ -67,27 +67,31 @@ func New(c *compact.Problem, y []float64) *Search {
 // addPlaces adds the places that pods ask for which rules keep apart.
 func (s *Search) addPlaces() {
 	c := s.c
-	for k, rule := range c.Rules {
-		if !rule.Mutual {
-			continue
-		}
+	for _, k := range c.MostWanted(c.Count, mostRules) {
 		need, v := 0.0, make(sum, len(c.Bins))
 		counted := make([]bool, c.NumRows)
 		for i, parts := range c.RulesOf {
-			counted[i] = slices.ContainsFunc(parts, func(pt compact.RulePart) bool { return int(pt.Rule) == k && pt.Counted })
-			if counted[i] {
+			if slices.ContainsFunc(parts, func(pt compact.RulePart) bool { return pt.Rule == k }) {
+				counted[i] = true
 				need += float64(c.Count[i])
 			}
+			s.Work += int64(1 + len(parts))
 		}
 		for b := range c.Bins {
-			if slices.ContainsFunc(c.Bins[b].Rows, func(i int32) bool { return counted[i] }) {
-				v[b] = float64(rule.Most)
+			at := slices.IndexFunc(c.Bins[b].Rows, func(i int32) bool { return counted[i] })
+			if at >= 0 {
+				v[b] = float64(c.Rules[k].Most)
+			} else {
+				at = len(c.Bins[b].Rows)
 			}
+			s.Work += int64(1 + at)
 		}
 		s.add(v, need)
-		s.Work += int64(c.NumRows + len(c.Bins))
 	}
 }
+
+// mostRules is of how many rules places are counted: of those that ask for the most nodes.
+const mostRules = 64
 
 // mostSteps is how many sums there are of one resource in steps.
 const mostSteps = 64

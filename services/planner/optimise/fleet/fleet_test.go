@@ -87,3 +87,32 @@ func TestFleetsProveABoundAndHoldPods(t *testing.T) {
 		t.Error("too few to tell")
 	}
 }
+
+// TestRulesThatBindOneWayAloneCountNoPlaces draws rules by which some pods mind others and not the reverse: nodes have
+// no number of places for these.
+func TestRulesThatBindOneWayAloneCountNoPlaces(t *testing.T) {
+	judged := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := drawn(r)
+		p.Rules = nil
+		for range 1 + r.IntN(2) {
+			a, b := bits.New(len(p.Items)), bits.New(len(p.Items))
+			a.Add(r.IntN(len(p.Items)))
+			b.Add(r.IntN(len(p.Items)))
+			p.Rules = append(p.Rules, problem.Rule{Trigger: a, Counted: b, Most: r.IntN(3)})
+		}
+		exact, c := optimise.Solve(p), compact.Compile(p)
+		if exact.BoundKind != optimise.KindExact || !fleet.Suits(c) {
+			continue
+		}
+		judged++
+		y, _ := compact.PriceResources(c, c.Count, func(int32) bool { return true })
+		if _, bound := fleet.New(c, y.Worth).Least(1, exact.Cost+1000, 1<<22); bound > exact.Cost {
+			t.Fatalf("seed %d: bound %d, and the optimum is %d", seed, bound, exact.Cost)
+		}
+	}
+	if judged < 50 {
+		t.Errorf("%d problems were solved, too few to say anything", judged)
+	}
+}

@@ -37,6 +37,9 @@ type tree struct {
 	// have is how many nodes the solution has, by bin, used are the bins of which it has some.
 	have []float64
 	used []int
+	// sums are those of the search, where no node has more than all that is asked for; rooted says that root is solved.
+	sums   []sum
+	rooted bool
 }
 
 // Least is the cheapest fleet that has so many times what is asked for, where one costs less than below and was found,
@@ -44,10 +47,17 @@ type tree struct {
 func (s *Search) Least(times float64, below, limit int64) (fleet []int32, bound int64) {
 	t := &tree{Search: s, program: lp.NewCovering(nil), times: times, limit: s.Work + limit, least: math.Inf(1), have: make([]float64, len(s.c.Bins))}
 	t.lower(below)
+	for _, v := range s.sums {
+		some := make(sum, len(v))
+		for b := range v {
+			some[b] = min(v[b], asked*times*(1+1e-9)) // one such node is enough
+		}
+		t.sums = append(t.sums, some)
+	}
 	for b := range s.c.Bins {
 		t.program.Add(float64(s.c.Bins[b].Price), nil, nil)
 	}
-	first := s.sums[:min(len(s.sums), s.c.NumResources+1)]
+	first := t.sums[:min(len(t.sums), s.c.NumResources+1)]
 	for _, v := range first {
 		t.program.AddRow(v, asked*times)
 	}
@@ -118,6 +128,10 @@ func (t *tree) look(h half) (next half, more bool) {
 		h.rows = append(slices.Clip(h.rows), r)
 		p.AddRow(r.entries, r.rhs)
 	}
+	if !t.rooted { // with the sums that it lacked all halves begin
+		t.rooted, h.rows = true, nil
+		p.Save(&t.root)
+	}
 	return t.split(h)
 }
 
@@ -125,11 +139,11 @@ func (t *tree) look(h half) (next half, more bool) {
 func (t *tree) lacking() (r row, lacks bool) {
 	t.used = t.used[:0]
 	for b, n := range t.have {
-		if n > 1e-6 {
+		if n > 0 {
 			t.used = append(t.used, b)
 		}
 	}
-	least := asked*t.times - 1e-6
+	least := float64(asked*t.times) - 1e-6
 	for _, v := range t.sums {
 		has := 0.0
 		for _, b := range t.used {
