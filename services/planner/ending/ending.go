@@ -31,8 +31,9 @@ func Leave(t *topology.Tally, v *view.View, waiting int) {
 // Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
 // long. Where nobody leaves, or all pods find room, it says false, and nothing has changed.
 func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
-	ready := Ready(v)
-	if len(pods) == 0 || !slices.ContainsFunc(v.Hosts, func(h *view.Host) bool { return !ready(h.Index) }) {
+	leaving := false
+	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
+	if len(pods) == 0 || !leaving {
 		return nil, pods, false
 	}
 	mark := s.Mark()
@@ -41,11 +42,8 @@ func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment
 		s.Revert(mark)
 		return nil, pods, false
 	}
-	each(v, func(pod int, _ bool, _ time.Time) {
-		if view.Left(v, pod) {
-			view.SetFree(v, pod, true)
-		}
-	})
+	setFree(v, true)
+	defer setFree(v, false)
 	var patient []int
 	for _, p := range podsOf(left) {
 		if rules.Patient(v.Pods[p].Pod, v.Policy.RoomWait, v.Now) {
@@ -61,19 +59,23 @@ func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment
 }
 
 // Last gives pods that nothing can be bought for the room of pods that leave, too, however long they have waited.
-func Last(s *pack.Scheduler, places []pack.Assignment, left []market.Item) ([]pack.Assignment, []market.Item) {
+func Last(s *pack.Scheduler, v *view.View, places []pack.Assignment, left []market.Item) ([]pack.Assignment, []market.Item) {
 	if len(left) == 0 {
 		return places, nil
 	}
+	setFree(v, true)
+	defer setFree(v, false)
 	more, left := s.OnHosts(left, EveryHost)
 	return slices.Concat(places, more), left
 }
 
-// Ready says of hosts that nobody leaves them.
-func Ready(v *view.View) func(host int) bool {
-	return func(host int) bool {
-		return !slices.ContainsFunc(v.Hosts[host].Pods, func(p int) bool { return view.Left(v, p) })
-	}
+// setFree makes the room of all pods free that leave, or takes it back: what others were given of it is theirs.
+func setFree(v *view.View, free bool) {
+	each(v, func(pod int, _ bool, _ time.Time) {
+		if view.Left(v, pod) {
+			view.SetFree(v, pod, free)
+		}
+	})
 }
 
 // Stay takes all back: who is moved by choice does not wait for room. It returns when the first pod is overdue that was to
@@ -85,9 +87,6 @@ func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
 		}
 		overdue = rules.Earliest(overdue, until)
 		topology.SetLeft(t, v, pod, false)
-		if view.Freed(v, pod) {
-			view.SetFree(v, pod, false)
-		}
 	})
 	return overdue
 }

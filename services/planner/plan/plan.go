@@ -157,21 +157,20 @@ func (c *cycle) assign() {
 		rest, meant = c.leaveToScheduler(rest), nil
 		mark = c.scheduler.Mark()
 	}
-	usable := ending.EveryHost
 	places, left, waits := ending.Wait(c.scheduler, c.view, rest)
 	if waits {
-		c.assigned, rest, meant, mark, usable = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark(), ending.Ready(c.view)
+		c.assigned, rest, meant, mark = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark()
 	}
 	var assigned []pack.Assignment
 	if items := market.Items(c.World, rest); c.asks(model.KindProvision) {
-		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, usable)
+		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, ending.EveryHost)
 		c.assigned = c.assigned[len(meant):]
 	} else {
-		assigned, c.unplaced = c.scheduler.OnHosts(items, usable)
+		assigned, c.unplaced = c.scheduler.OnHosts(items, ending.EveryHost)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
 	if waits {
-		c.assigned, c.unplaced = ending.Last(c.scheduler, c.assigned, c.unplaced)
+		c.assigned, c.unplaced = ending.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 	}
 }
 
