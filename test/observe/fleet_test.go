@@ -162,7 +162,7 @@ func mixed(tree any) []string {
 	return out
 }
 
-// mixedUp are the aggregations and functions after which nobody knows of which cluster a series is.
+// mixedUp are the aggregations and functions after which it is not known of which cluster a series is.
 func mixedUp(tree any) []string {
 	var out []string
 	walk(tree, func(node map[string]any) {

@@ -101,7 +101,7 @@ func (e *eyes) soonFree(n *node) size {
 	return out
 }
 
-// patience is how long a pod may still be there after its grace, before nobody waits for its room any more.
+// patience is how long a pod may still be there after its grace, before no other waits for its room any more.
 const patience = 10 * time.Second
 
 // capacity says whether what is sent to nodes fits there.

@@ -82,7 +82,7 @@ func NewMoves(s *model.Snapshot, rest *time.Duration) *Moves {
 				continue // nothing made them again
 			}
 			d.pods, d.names = w.Pods, nil
-			if w.Kind == keepsNames {
+			if KeepsName(w.Kind) {
 				d.names = r.Pods
 			}
 			m.add(Workload{Owner{w.Namespace, w.Kind, w.Name}, w.UID, w.Revision}, d)
@@ -91,8 +91,9 @@ func NewMoves(s *model.Snapshot, rest *time.Duration) *Moves {
 	return m
 }
 
-// keepsNames is the kind of owners whose pods are made again under the same name.
-const keepsNames = "StatefulSet"
+// KeepsName says of the kind of an owner that its pods are made again under the same name, and so only once the one
+// before is gone.
+func KeepsName(kind string) bool { return kind == "StatefulSet" }
 
 // replacementsOf finds the claims that replace others in the snapshot's records.
 func replacementsOf(s *model.Snapshot) map[model.ClaimID]*model.Claim {

@@ -56,11 +56,11 @@ const overdue = 10 * time.Second
 
 // Leaves says that a pod which is being deleted will soon have left its node, so that pods may wait for its room: its
 // grace ends within wait, which is policy.room_wait, nil for the default. It holds until the time that is returned,
-// when the pod is overdue. Nobody ends pods where the kubelet is silent; those that come back to the node, a
+// when the pod is overdue. Nothing ends pods where the kubelet is silent; those that come back to the node, a
 // DaemonSet's and under its old name a StatefulSet's, leave no room; and devices, and volumes that one pod at a time
 // may use, are given anew only once their pod is gone.
 func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration, now time.Time) (soon bool, until time.Time) {
-	stays := c.Daemon || c.Mirror || c.OwnerKind == "StatefulSet" || len(c.DeviceClaims) > 0 ||
+	stays := c.Daemon || c.Mirror || KeepsName(c.OwnerKind) || len(c.DeviceClaims) > 0 ||
 		slices.ContainsFunc(c.Volumes, func(v model.VolumeTopology) bool { return v.Exclusive })
 	if !p.Terminating || p.TerminationDeadline.IsZero() || !n.Ready || stays {
 		return false, time.Time{}
@@ -71,7 +71,7 @@ func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration,
 }
 
 // Patient says that a pod may still wait for the room of others, for wait as Leaves has it: it has not been
-// unschedulable for longer than one of them may take. So nobody waits for one after the other.
+// unschedulable for longer than one of them may take. So no pod waits for one after the other.
 func Patient(p *model.Pod, wait *time.Duration, now time.Time) bool {
 	return p.UnschedulableTime.IsZero() || now.Before(p.UnschedulableTime.Add(model.Or(wait, model.DefaultRoomWait)+overdue))
 }

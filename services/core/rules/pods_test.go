@@ -42,7 +42,7 @@ func TestLeaves(t *testing.T) {
 		want  bool
 	}{
 		"a pod that stays":                     {model.Pod{}, web, ready, nil, false},
-		"one whose end nobody knows":           {model.Pod{Terminating: true}, web, ready, nil, false},
+		"one whose end is not known":           {model.Pod{Terminating: true}, web, ready, nil, false},
 		"one that ends as soon as is usual":    {ends(30), web, ready, nil, true},
 		"one that ends later":                  {ends(30.5), web, ready, nil, false},
 		"later, where the policy waits longer": {ends(60), web, ready, new(time.Minute), true},

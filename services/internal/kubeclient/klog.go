@@ -11,7 +11,7 @@ import (
 // spoken is where client-go's own lines go; nil until Log says it.
 var spoken atomic.Pointer[slog.Handler] //nolint:gochecknoglobals // as klog has one logger
 
-// klog's logger is the process's and not to be changed while somebody uses it, so it is set before anybody can. Where
+// klog's logger is the process's and not to be changed while somebody uses it, so it is set before anyone can. Where
 // it writes to is said later, by as many services as the process has.
 func init() { //nolint:gochecknoinits // see above
 	klog.SetSlogLogger(slog.New(relay{func(h slog.Handler) slog.Handler { return h }}).With("by", "client-go"))

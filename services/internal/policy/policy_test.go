@@ -173,7 +173,7 @@ func TestPolicyRefuses(t *testing.T) {
 		"a time to pay back in the past":     {`{"payback": "-1h"}`, "policy.payback: -1h0m0s is no time in which anything pays"},
 		"a time without a unit":              {`{"payback": 60}`, "policy.payback: 60 is not a duration: want a string with a unit"},
 		"a rest in the past":                 {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
-		"room before anybody ends":           {`{"room_wait": "-1s"}`, "policy.room_wait: -1s is negative: want a duration"},
+		"room before any pod ends":           {`{"room_wait": "-1s"}`, "policy.room_wait: -1s is negative: want a duration"},
 		"room that comes after a node":       {`{"room_wait": "2m1s"}`, "policy.room_wait: 2m1s is longer than any node takes to start: want \"2m\" at most"},
 		"a rest that is longer than records": {`{"pod_rest": "6h1m"}`, "policy.pod_rest: 6h1m0s is longer than it is remembered which pods were moved: want \"6h\" at most"},
 		"fewer than no trials":               {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets"},

@@ -29,7 +29,7 @@ func Leave(t *topology.Tally, v *view.View, waiting int) {
 }
 
 // Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
-// long. Where nobody leaves, or all pods find room, it says false, and nothing has changed.
+// long. Where no pod leaves, or all pods find room, it says false, and nothing has changed.
 func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
 	leaving := false
 	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
@@ -78,7 +78,7 @@ func setFree(v *view.View, free bool) {
 	})
 }
 
-// Stay takes all back: who is moved by choice does not wait for room. It returns when the first pod is overdue that was to
+// Stay takes all back: what is moved by choice does not wait for room. It returns when the first pod is overdue that was to
 // leave; zero for none.
 func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
 	each(v, func(pod int, _ bool, until time.Time) {
@@ -92,7 +92,7 @@ func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
 }
 
 // each goes through the pods that are being deleted on nodes that are there. Those on nodes that go leave no room that
-// anybody can use.
+// any other can use.
 func each(v *view.View, do func(pod int, soon bool, until time.Time)) {
 	for i, h := range v.Hosts {
 		if h.Node == nil || v.Removed(i) {

@@ -24,7 +24,9 @@ func roomier() []float64 { return []float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.
 // good as asked for, or that makes no sense.
 func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 	p := s.c.Source
-	if p.Tried || p.Worth || s.simpler && !p.BoundOnly || s.best.Pods > 0 || max(s.pods, s.c.Pods()) > fleetPods || s.c.NumRows <= countRows || x.Tolls() || !fleet.Suits(s.c) || s.enough() {
+	few := max(s.pods, s.c.Pods()) <= fleetPods && s.c.NumRows > countRows
+	asked := !p.Tried && !p.Worth && (p.BoundOnly || !s.simpler)
+	if !few || !asked || s.best.Pods > 0 || !fleet.Suits(s.c) || s.enough() {
 		return nil
 	}
 	f := fleet.New(s.c, x.BestDuals)

@@ -165,7 +165,7 @@ func (d *demand) refusal(c *cycle, pod int) model.Reason {
 }
 
 func (d *demand) addEnding(p view.Pod, pod int) {
-	if p.Class.OwnerKind == "StatefulSet" {
+	if rules.KeepsName(p.Class.OwnerKind) {
 		d.waiting = append(d.waiting, pod)
 		return
 	}

@@ -140,7 +140,7 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"a pod of a DaemonSet that ends": {func(p *past) { p.ends(-0.5).Daemon = true }, 0},
 
 		"a pod that waits for another's room":    {func(p *past) { p.ends(-20); p.waits(0.25) }, 0.25 + 1.0/6},
-		"a pod that ends where nobody waits":     {func(p *past) { p.ends(-20); p.waits(0.25); p.Snapshot.Pods = p.Snapshot.Pods[:1] }, 0},
+		"a pod that ends where none waits":       {func(p *past) { p.ends(-20); p.waits(0.25); p.Snapshot.Pods = p.Snapshot.Pods[:1] }, 0},
 		"a pod that ends too late to be awaited": {func(p *past) { p.ends(-20); p.waits(2) }, 0},
 
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},

@@ -21,11 +21,11 @@ type View struct {
 	ports     [][]model.HostPort
 	removed   []bool
 	nominated []int
-	// left are the pods that count as ones that have left, freed those whose room was made free.
-	left, freed map[int]bool
-	journal     []change
-	follower    Follower
-	also        Follower
+	// left are the pods that count as ones that have left.
+	left     map[int]bool
+	journal  []change
+	follower Follower
+	also     Follower
 	// spare and places are memory for Fold.
 	spare  []Pod
 	places []int32
@@ -47,11 +47,12 @@ type change struct {
 	// count is how many pods were placed; 0 means that the host was removed, or one of the following is set.
 	count int
 	ports int
-	// left is the pod that was set to have left, or not; freed the one whose room was set to be free, or not, and had
-	// are the ports that were taken before.
-	left, freed *int
-	set         bool
-	had         []model.HostPort
+	// left is the pod that was set to have left, or not; room is how many pods of the class more have room on the host,
+	// or with -1 fewer, and had are the ports that were taken before.
+	left *int
+	set  bool
+	room int64
+	had  []model.HostPort
 }
 
 // Mark is a state of a View, and of what follows it, to go back to.
@@ -64,7 +65,7 @@ func NewView(w *World) *View {
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
 	v.shared = make([]map[string]int64, n)
-	v.left, v.freed = make(map[int]bool), make(map[int]bool)
+	v.left = make(map[int]bool)
 	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
 		if h.Node != nil {
@@ -140,8 +141,7 @@ func Left(v *View, pod int) bool { return v.left[pod] }
 // it back, of which others may have been given a part.
 func SetFree(v *View, pod int, free bool) {
 	h, c := v.nodes[v.Pods[pod].Node].Index, v.Pods[pod].Class
-	v.journal = append(v.journal, change{host: h, class: c, freed: &pod, set: free, had: v.ports[h]})
-	v.freed[pod] = free
+	v.journal = append(v.journal, change{host: h, class: c, room: Less(free), had: v.ports[h]})
 	v.place(h, c, Less(free))
 	if free && len(c.HostPorts) > 0 {
 		v.ports[h] = slices.Clone(v.ports[h])
@@ -151,9 +151,6 @@ func SetFree(v *View, pod int, free bool) {
 		}
 	}
 }
-
-// Freed says whether a pod's room was made free.
-func Freed(v *View, pod int) bool { return v.freed[pod] }
 
 // Less is how many pods more a host has once one has left, or has come back.
 func Less(left bool) int64 {
@@ -211,9 +208,8 @@ func (v *View) Revert(m Mark) {
 		case c.left != nil:
 			v.left[*c.left] = !c.set
 			continue
-		case c.freed != nil:
-			v.freed[*c.freed] = !c.set
-			v.place(c.host, c.class, -Less(c.set))
+		case c.room != 0:
+			v.place(c.host, c.class, -c.room)
 			v.ports[c.host] = c.had
 			continue
 		}

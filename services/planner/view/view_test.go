@@ -82,8 +82,9 @@ func TestRevertRestoresEverything(t *testing.T) {
 			case "leave":
 				if bound := v.Hosts[host].Pods; len(bound) > 0 {
 					pod := rapid.SampledFrom(bound).Draw(t, "pod")
-					view.SetLeft(v, pod, !view.Left(v, pod))
-					view.SetFree(v, pod, !view.Freed(v, pod))
+					leaves := !view.Left(v, pod)
+					view.SetLeft(v, pod, leaves)
+					view.SetFree(v, pod, leaves)
 				}
 			case "remove":
 				if !v.Removed(host) {

@@ -163,7 +163,7 @@ func volume(v model.VolumeTopology) string {
 	return strings.TrimSpace(of + ": " + strings.Join(terms, " || "))
 }
 
-// ends is in what time the grace of a pod ends that is being deleted; "" where nobody knows.
+// ends is in what time the grace of a pod ends that is being deleted; "" where that is not known.
 func ends(p *model.Pod) string {
 	if p.TerminationDeadline.IsZero() {
 		return ""

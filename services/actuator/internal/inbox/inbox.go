@@ -120,7 +120,7 @@ func (b *Inbox) receive(ctx context.Context) {
 const tellAgain = time.Hour + time.Minute
 
 // tellOfNoQueue says of each pool that the queue is not there, or not for this actuator, as where its name is mistyped.
-// Everything else goes on without it, so that nobody would look; pools that are new hear of it, too.
+// Everything else goes on without it, so that no one would look; pools that are new hear of it, too.
 func (b *Inbox) tellOfNoQueue(err error) {
 	told := map[model.PoolName]time.Time{}
 	for _, p := range b.cfg.Pools() {

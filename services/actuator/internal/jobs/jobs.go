@@ -53,7 +53,7 @@ type Job struct {
 	Key  string
 	Kind Kind
 	// Queue lets the work begin between this pass and the next, once a slot is free. It is for what comes by the
-	// thousand and harms nobody where it is no longer wanted just then: by passes alone no more than all slots would be
+	// thousand and harms no one where it is no longer wanted just then: by passes alone no more than all slots would be
 	// filled in each.
 	Queue bool
 	// For is what the work is for, where its time in line is of interest: see Pool.Waited. "" where not.

@@ -14,7 +14,7 @@ const (
 	// forgotten is for how long the last call of an operation counts: twice as long as the longest pause between two tries.
 	forgotten = 2 * time.Hour
 	// objectForgotten is the same of what is done for one object, which is tried again each minute while it fails, and
-	// may take two. It is less than what alerts wait for: what nobody tries any more, as the object is being deleted,
+	// may take two. It is less than what alerts wait for: what is not tried any more, as the object is being deleted,
 	// is no failure.
 	objectForgotten = 5 * time.Minute
 	// mostObjects is for how many of them a failure is remembered: where so many fail the cause is not the object.

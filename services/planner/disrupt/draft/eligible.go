@@ -175,7 +175,7 @@ func NotStatic(dr *Draft, host int) model.Reason {
 // under its old name.
 func NoneReturns(dr *Draft, host int) model.Reason {
 	for _, i := range dr.View.Hosts[host].Pods {
-		if p := dr.View.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
+		if p := dr.View.Pods[i]; p.Terminating && rules.KeepsName(p.Class.OwnerKind) {
 			return model.Reason{
 				Code:    model.CodeNominated,
 				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",

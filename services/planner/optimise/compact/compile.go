@@ -390,10 +390,7 @@ func (b *Bin) Spares(o *Bin) bool {
 func (c *Problem) units() []int64 {
 	out := make([]int64, c.NumResources)
 	for i, q := range c.Request {
-		a, b := out[i%c.NumResources], q
-		for b != 0 {
-			a, b = b, a%b
-		}
+		a := CommonDivisor(out[i%c.NumResources], q)
 		out[i%c.NumResources] = max(a, -a)
 	}
 	for r := range out {
@@ -460,4 +457,12 @@ func (c *Problem) RoundWork() int64 {
 		}
 	}
 	return int64(n * (c.NumResources + 1) * pivots)
+}
+
+// CommonDivisor is the greatest number that divides both; of either sign, and that of the other where one is 0.
+func CommonDivisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }

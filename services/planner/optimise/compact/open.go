@@ -199,3 +199,20 @@ func (b *Bin) penalty(rows, cnt []int32) int64 {
 	}
 	return sum
 }
+
+// Filled are the open bins with what they hold, by row, as fillings: one for each that holds any.
+func Filled(c *Problem, bins []int32, open []*OpenBin) []Filling {
+	var out []Filling
+	for j, b := range bins {
+		f := Filling{Bin: b, Copies: 1, Cost: c.Bins[b].Price}
+		for i, q := range open[j].Counts {
+			if q > 0 {
+				f.Rows, f.Counts = append(f.Rows, int32(i)), append(f.Counts, q)
+			}
+		}
+		if len(f.Rows) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -48,7 +48,7 @@ func (s *Search) Fill(fleet []int32, from *compact.Plan, limit int64) []compact.
 	f.begin(fleet, from)
 	f.place(need)
 	f.exchange()
-	return f.filled()
+	return compact.Filled(f.c, f.bins, f.nodes)
 }
 
 // begin opens the nodes, those of the plan that lose least with what is on them there.
@@ -150,37 +150,13 @@ func (f *filler) room(i int32) bool {
 }
 
 // move puts a pod where another one moves away to another node.
-func (f *filler) move(i int32) bool {
-	for j, n := range f.nodes {
-		if !f.takes(j, i) {
-			continue
-		}
-		for _, v := range f.order {
-			if n.Counts[v] == 0 || v == i {
-				continue
-			}
-			n.Put(v, -1)
-			if n.Capacity(i, 1) > 0 {
-				for j2, n2 := range f.nodes {
-					if j2 != j && f.takes(j2, v) && n2.Capacity(v, 1) > 0 {
-						n2.Put(v, 1)
-						n.Put(i, 1)
-						f.rest[i]--
-						return true
-					}
-				}
-				f.Work += int64(len(f.nodes) * (f.c.NumResources + 2))
-			}
-			n.Put(v, 1)
-			f.Work += int64(3 * f.c.NumResources)
-		}
-		f.Work += int64(len(f.order))
-	}
-	return false
-}
+func (f *filler) move(i int32) bool { return f.insteadOf(i, f.away) }
 
 // swap puts a pod where another one changes places with a smaller one of another node.
-func (f *filler) swap(i int32) bool {
+func (f *filler) swap(i int32) bool { return f.insteadOf(i, f.bring) }
+
+// insteadOf puts a pod on a node in the place of another one, for which a place is found.
+func (f *filler) insteadOf(i int32, find func(j int, v int32) bool) bool {
 	for j, n := range f.nodes {
 		if !f.takes(j, i) {
 			continue
@@ -192,7 +168,7 @@ func (f *filler) swap(i int32) bool {
 			n.Put(v, -1)
 			if n.Capacity(i, 1) > 0 {
 				n.Put(i, 1)
-				if f.bring(j, v) {
+				if find(j, v) {
 					f.rest[i]--
 					return true
 				}
@@ -205,6 +181,18 @@ func (f *filler) swap(i int32) bool {
 			}
 		}
 	}
+	return false
+}
+
+// away puts v, which was on node j, on another one that has room.
+func (f *filler) away(j int, v int32) bool {
+	for j2, n := range f.nodes {
+		if j2 != j && f.takes(j2, v) && n.Capacity(v, 1) > 0 {
+			n.Put(v, 1)
+			return true
+		}
+	}
+	f.Work += int64(len(f.nodes) * (f.c.NumResources + 2))
 	return false
 }
 
@@ -297,21 +285,4 @@ func (f *filler) evict(j int, i int32, most float64) (out []int32, sum float64) 
 		n.Put(v, 1)
 	}
 	return out, sum
-}
-
-// filled are the nodes with what they hold.
-func (f *filler) filled() []compact.Filling {
-	var out []compact.Filling
-	for j, b := range f.bins {
-		q := compact.Filling{Bin: b, Copies: 1, Cost: f.c.Bins[b].Price}
-		for i, n := range f.nodes[j].Counts {
-			if n > 0 {
-				q.Rows, q.Counts = append(q.Rows, int32(i)), append(q.Counts, n)
-			}
-		}
-		if len(q.Rows) > 0 {
-			out = append(out, q)
-		}
-	}
-	return out
 }

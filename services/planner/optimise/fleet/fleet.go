@@ -45,7 +45,7 @@ func New(c *compact.Problem, y []float64) *Search {
 	s := &Search{c: c, y: y}
 	c.ListRows()
 	for b := range c.Bins {
-		s.unit = commonDivisor(s.unit, c.Bins[b].Price)
+		s.unit = compact.CommonDivisor(s.unit, c.Bins[b].Price)
 	}
 	var most []float64
 	most, s.Work = pricing.MostWorth(c, y)
@@ -186,11 +186,4 @@ func within(a, b []bool) bool {
 		}
 	}
 	return true
-}
-
-func commonDivisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -136,7 +136,7 @@ func (s *counts) tryNodes() {
 		}
 		s.tried = append(s.tried, bins)
 		if s.trial.most = s.Work + triedWork; s.trial.holds(bins) {
-			s.Found = s.trial.filled(bins)
+			s.Found = compact.Filled(s.c, bins, s.trial.nodes)
 			s.Cost = costOf(s.Found) // some may be empty
 		}
 	}

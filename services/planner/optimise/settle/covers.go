@@ -93,17 +93,10 @@ func (t *Search) covers(slack float64) *covers {
 			seen[string(key)] = true
 			x.program.Add(float64(f.Cost), rows, f.Counts)
 			x.fillings = append(x.fillings, f)
-			x.unit = commonDivisor(x.unit, f.Cost)
+			x.unit = compact.CommonDivisor(x.unit, f.Cost)
 		}
 	}
 	return x
-}
-
-func commonDivisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // look looks for a plan that costs less than so much.

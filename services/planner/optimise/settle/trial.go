@@ -56,7 +56,7 @@ func newTrial(t *Search) *trial {
 	x.units = make([]int64, (len(x.rows)+1)*k)
 	for at, i := range slices.Backward(x.rows) {
 		for r := range k {
-			x.units[at*k+r] = commonDivisor(x.units[(at+1)*k+r], c.Request[int(i)*k+r])
+			x.units[at*k+r] = compact.CommonDivisor(x.units[(at+1)*k+r], c.Request[int(i)*k+r])
 		}
 	}
 	return x
@@ -150,21 +150,4 @@ func (x *trial) spread(bins []int32, at, j int, pods int32) bool {
 		}
 		x.nodes[j].Put(i, -1)
 	}
-}
-
-// filled are the nodes with what they hold.
-func (x *trial) filled(bins []int32) []compact.Filling {
-	var out []compact.Filling
-	for j, b := range bins {
-		f := compact.Filling{Bin: b, Copies: 1, Cost: x.c.Bins[b].Price}
-		for i, q := range x.nodes[j].Counts {
-			if q > 0 {
-				f.Rows, f.Counts = append(f.Rows, int32(i)), append(f.Counts, q)
-			}
-		}
-		if len(f.Rows) > 0 {
-			out = append(out, f)
-		}
-	}
-	return out
 }

@@ -30,7 +30,7 @@ type Place struct {
 	going  bool
 	// fresh says that the plan buys it.
 	fresh bool
-	// bound are the pods that it has, staying those of them whose room nobody may wait for. attachLimit is how many
+	// bound are the pods that it has, staying those of them whose room no other may wait for. attachLimit is how many
 	// volumes a CSI driver attaches; ok is false where no limit is known.
 	bound       []*model.Pod
 	staying     []*model.Pod
