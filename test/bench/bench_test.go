@@ -134,3 +134,16 @@ func TestPriceAloneNeverCostsMoreThanTheDefaultPolicy(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadsWithoutRulesAreNearTheirBound(t *testing.T) {
+	// With the work of one budget these were 0.6 and 1.4 % above it.
+	for _, seed := range []int{506, 534} {
+		r, err := bench.Measure(bench.Job{Catalog: "market", Workload: workload.Plain(seed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.HourlyCost > 1.005*r.LowerBound {
+			t.Errorf("%s costs %g, %.2f %% more than its bound", r.Workload, r.HourlyCost, 100*(r.HourlyCost/r.LowerBound-1))
+		}
+	}
+}

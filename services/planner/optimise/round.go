@@ -19,7 +19,11 @@ func (s *solver) offer(pl *compact.Plan) {
 // dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the
 // best plan is not as good as asked for. It returns the next way.
 func (s *solver) dives(x *pricing.Columns, root []compact.Filling, way int, limit int64) int {
-	for ; way == 0 || way < mostDives && !s.enough() && x.Work() < limit; way++ {
+	most := mostDives
+	if s.far() {
+		most = mostLateDives
+	}
+	for ; way == 0 || way < most && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
 			x.Begin(s.base, root)
 		}
@@ -44,7 +48,7 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 			s.offer(end)
 		}
 		bought := whole
-		if !whole || s.simpler && old != nil && wholeShare*float64(pl.Cost-cost) < x.Program.Value() {
+		if !whole || (s.simpler || !s.closer) && old != nil && wholeShare*float64(pl.Cost-cost) < x.Program.Value() {
 			bought = s.buyPart(x, pl, way) || whole
 		}
 		end.Set(pl)

@@ -175,6 +175,7 @@ func (s *solver) improve() {
 		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2})
 	case !s.c.Source.BoundOnly:
 		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2}, s.correct(r.Worth, budget/correctShare)...)
+		s.relaxLonger(x, budget)
 		y = slices.Clone(x.Duals)
 		s.duals = y
 	}
@@ -210,8 +211,11 @@ func (s *solver) improve() {
 // fewOfEach says that a plan is asked for, without rules, of many rows with so few pods each that the programme's
 // solution is of little use: it is all parts of fillings, and its duals take long to become more than resource weights.
 func (s *solver) fewOfEach() bool {
-	p, n := s.c.Source, s.c.NumRows
-	return n > meansRows && n <= maxRows && s.c.Pods() < meansPods*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
+	p, n, each := s.c.Source, s.c.NumRows, meansPods
+	if n > boundRows {
+		each = meansMostPods
+	}
+	return n > meansRows && n <= maxRows && s.c.Pods() < each*n && len(s.c.Rules) == 0 && s.best.Pods == 0 && !s.simpler && !p.BoundOnly && !p.Worth && !p.Tried
 }
 
 // settle looks for the last per cent: for a better plan where pods are few, and for a bound where one is asked for.
@@ -276,13 +280,17 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		return
 	}
 	root, way, before := slices.Clone(x.Pool), 0, x.Work()
-	for limit := budget * 9 / 10; ; limit = diveShare * budget {
+	for limit := budget * 9 / 10; ; {
 		x.Program.WorkLimit = max(budget, limit)
 		way = s.dives(x, root, way, limit)
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
-		if limit > budget || !s.closer || s.enough() {
+		far := s.far()
+		if limit > budget || !s.closer && !far || s.enough() {
 			break
+		}
+		if limit = diveShare * budget; far {
+			limit = lateDiveShare * budget
 		}
 	}
 	s.work.Round = x.Work() - before
@@ -301,6 +309,22 @@ func (s *solver) relax(x *pricing.Columns, g pricing.Effort, others ...compact.F
 		}
 		x.Begin(s.base, slices.Clone(x.Pool))
 	}
+	s.value(x)
+}
+
+// relaxLonger goes on where the programme is so far from its bound still that no plan could be proven to be near it.
+func (s *solver) relaxLonger(x *pricing.Columns, budget int64) {
+	gap := 2 * s.gap / lpShare
+	if !s.longer() || x.Converged(s.gap) {
+		return
+	}
+	x.Program.WorkLimit = lateRelaxShare * budget
+	x.Generate(pricing.Effort{Gap: gap, Limit: x.Program.WorkLimit, Depth: 2, Stop: s.stopped})
+	s.value(x)
+}
+
+// value is what the programme costs, if it leaves no pods.
+func (s *solver) value(x *pricing.Columns) {
 	if !x.LeavesPods() {
 		s.lp = x.Program.Value() + float64(s.base.Cost)
 	}
@@ -334,11 +358,23 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 // ends a little below it.
 func (s *solver) enough() bool {
 	lp := s.lp
-	if s.closer {
+	switch {
+	case s.closer:
 		lp *= 1 - s.gap/proofShare
+	case s.far():
+		lp *= 1 - s.gap/lateProofShare
 	}
 	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), lp)*(1+s.gap)
 }
+
+// longer says that work may go beyond the budget: a plan is asked for, which is to be carried out.
+func (s *solver) longer() bool {
+	p := s.c.Source
+	return !p.Tried && !p.Loose && !p.Worth && !p.BoundOnly && !s.simpler && s.best.Pods == 0
+}
+
+// far says that the best plan is so far from its bound that more work may be spent on it.
+func (s *solver) far() bool { return s.longer() && float64(s.aim()) > float64(s.bound)*(1+farGap) }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }
 
@@ -360,11 +396,16 @@ const (
 	// diveShare is how much work dives may take, in budgets, where the last per cent is looked for; 9 of 10 budgets
 	// elsewhere.
 	diveShare = 2
+	// A plan that is more than farGap above its bound has more work than the budget: the programme up to lateRelaxShare
+	// budgets in all, dives up to lateDiveShare, mostLateDives of them, and of the gap 1/lateProofShare is left for what
+	// is between the programme and its bound.
+	farGap, lateRelaxShare, lateDiveShare, mostLateDives, lateProofShare = 0.005, 2, 4, 12, 2
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond;
 	// countMore times that where the bound is for a plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
-	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too.
-	meansRows, meansPods = 64, 16
+	// Of more than meansRows with less than meansPods each on average, mean requests are planned for, too; of more than
+	// boundRows with less than meansMostPods.
+	meansRows, meansPods, meansMostPods = 64, 16, 64
 	// boundRows is up to how many rows the programme is solved where only a bound is asked for: a simpler problem, with
 	// boundWork at most, proves more of more rows. The programme goes on from there up to lateRows where there is work
 	// for lateRounds: sooner it does not get further.

@@ -40,6 +40,29 @@ func anything(c *Catalog, seed int) *Workload {
 	return w
 }
 
+// Plain is the name of the workload without rules that a seed draws. Seeds are from 1 on.
+func Plain(seed int) string { return "plain-" + strconv.Itoa(seed) }
+
+// unruled is a workload as W2 and W4 are made, of which the seed decides how many pods and requests, the pool, and
+// which generations and sizes that may buy.
+func unruled(seed int) *Workload {
+	const least, most, leastShapes, mostShapes = 1000, 50_000, 10, 220
+	r := newRandom(uint64(seed))
+	pods := int(least * math.Pow(most/least, r.float()))
+	shapes := leastShapes + r.below(mostShapes-leastShapes+1)
+	w := mixed(uint64(seed), []string{"wide", "narrow", "capped"}[r.below(3)], shapes, pods)
+	for _, may := range []Requirement{
+		{awsLabel + "instance-generation", "Gt", []string{[]string{"", "4", "5", "6"}[r.below(4)]}},
+		{awsLabel + "instance-cpu", "Lt", []string{[]string{"", "129", "65", "33"}[r.below(4)]}},
+	} {
+		if may.Values[0] != "" {
+			w.Pools[0].Requirements = append(w.Pools[0].Requirements, may)
+		}
+	}
+	w.Note = fmt.Sprintf("%d pods of %d shapes without constraints, drawn by seed %d", pods, shapes, seed)
+	return w
+}
+
 // Shrinking is the name of the scale-down that a seed draws. Seeds are from 1 on.
 func Shrinking(seed int) string { return "shrink-" + strconv.Itoa(seed) }
 

@@ -81,6 +81,7 @@ func builtins() []builtin {
 		{"GF", true, unfitting(9)},
 		{"mix", true, func(_ *Catalog, size int) (*Workload, error) { return fiveClasses(11, size), nil }},
 		{"draw", true, func(c *Catalog, seed int) (*Workload, error) { return anything(c, seed), nil }},
+		{"plain", true, func(_ *Catalog, seed int) (*Workload, error) { return unruled(seed), nil }},
 		{"shrink", true, func(_ *Catalog, seed int) (*Workload, error) { return shrinking(seed), nil }},
 		{"preferences", true, func(_ *Catalog, size int) (*Workload, error) { return preferences(12, size), nil }},
 		{"requests", true, func(_ *Catalog, size int) (*Workload, error) { return measured(13, size), nil }},

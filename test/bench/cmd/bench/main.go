@@ -55,6 +55,7 @@ type options struct {
 	eviction  *int64
 	output    string
 	draw      int
+	plain     bool
 	seed      int
 }
 
@@ -87,6 +88,7 @@ func (o *options) flags() *flag.FlagSet {
 		return nil
 	})
 	f.IntVar(&o.draw, "draw", 0, "measure `N` workloads that are drawn, not chosen, and say the median and the worst of cost over bound; with -mode disrupt scale-downs")
+	f.BoolVar(&o.plain, "plain", false, "with -draw: workloads without rules, of 1,000 to 50,000 pods and 10 to 220 requests")
 	f.IntVar(&o.seed, "seed", 1, "with -draw: the first workload's `seed`; the others have the next ones")
 	f.StringVar(&o.output, "o", "table", "how to print: table or json")
 	return f
@@ -143,6 +145,8 @@ func (o *options) check() error {
 		return errors.New("-draw, -workload and -files name workloads: give one of them")
 	case o.files != "" && o.catalog != "":
 		return errors.New("-files and -catalog both name a catalogue: give one of them")
+	case o.plain && (o.draw == 0 || o.mode == bench.Disrupt):
+		return errors.New("-plain says what -draw draws in the mode schedule: give -draw, and no -mode disrupt")
 	case len(o.workloads) == 0 && o.draw == 0 && (o.catalog != "" || o.types > 0):
 		return errors.New("-catalog and -types are for workloads that are named: add -workload; see bench -help")
 	}
@@ -192,8 +196,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func (o *options) rows() ([]bench.Row, error) {
 	for i := range o.draw {
 		drawn := workload.Drawn
-		if o.mode == bench.Disrupt {
+		switch {
+		case o.mode == bench.Disrupt:
 			drawn = workload.Shrinking
+		case o.plain:
+			drawn = workload.Plain
 		}
 		o.workloads = append(o.workloads, drawn(o.seed+i))
 	}

@@ -156,6 +156,7 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 		"no runs":                  {[]string{"--runs", "0"}, "-runs 0: want 1 or more"},
 		"a price of less than 0":   {[]string{"-mode", "disrupt", "-eviction-price", "-1"}, "0 or more"},
 		"a price for nothing":      {[]string{"-eviction-price", "1"}, "-eviction-price are for -mode disrupt"},
+		"plain for nothing":        {[]string{"-plain"}, "-plain says what -draw draws"},
 		"no threads":               {[]string{"--threads", "0"}, "-threads 0: want 1 or more"},
 		"two catalogues":           {[]string{"--files", "x", "--catalog", "y"}, "both name a catalogue"},
 		"a catalogue for nothing":  {[]string{"-catalog", tinyCatalog}, "add -workload"},
