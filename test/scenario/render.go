@@ -202,8 +202,11 @@ func targets(placements []model.Placement) []target {
 	by := map[string][]model.PodID{}
 	for _, pl := range placements {
 		name := "node " + string(pl.Node)
-		if pl.Claim != "" {
+		switch {
+		case pl.Claim != "":
 			name = "claim " + string(pl.Claim)
+		case !pl.WaitUntil.IsZero():
+			name += " once others have left it, by " + pl.WaitUntil.Format(time.TimeOnly)
 		}
 		by[name] = append(by[name], pl.Pod)
 	}

@@ -223,7 +223,7 @@ func fullPlan() model.Plan {
 			Churn: 1000, PayBack: 12 * time.Minute, Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", UID: "u-1", Revision: "abc", Pods: 1}}, Staged: true,
 		}},
 		Summary:    &model.DisruptionSummary{Candidates: 9, Judged: 8, Tried: 7, Floor: 80000, ResumeAfter: "claim-1"},
-		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1", Order: 1}},
+		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1", Order: 1, WaitUntil: at(1)}},
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},

@@ -73,7 +73,7 @@ func writeDisruption(d model.Disruption) *plannerpb.Disruption {
 }
 
 func writePlacement(p model.Placement) *plannerpb.Placement {
-	out := &plannerpb.Placement{Pod: string(p.Pod), Order: p.Order}
+	out := &plannerpb.Placement{Pod: string(p.Pod), Order: p.Order, WaitUntil: stamp(p.WaitUntil)}
 	switch {
 	case p.Node != "":
 		out.Target = &plannerpb.Placement_Node{Node: string(p.Node)}
@@ -81,6 +81,16 @@ func writePlacement(p model.Placement) *plannerpb.Placement {
 		out.Target = &plannerpb.Placement_Claim{Claim: string(p.Claim)}
 	}
 	return out
+}
+
+// AwaitRoom counts the pods of a plan that wait for others to leave nodes.
+func AwaitRoom(p *plannerpb.Plan) (n int) {
+	for _, x := range p.GetPlacements() {
+		if x.GetWaitUntil() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func writePending(p model.PendingPod) *plannerpb.PendingPod {
@@ -210,6 +220,7 @@ func (r *reader) placements(list string, in []*plannerpb.Placement) []model.Plac
 		}
 		out = append(out, model.Placement{
 			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()), Order: p.GetOrder(),
+			WaitUntil: r.time("wait_until", p.GetWaitUntil()),
 		})
 	}
 	return out

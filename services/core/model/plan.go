@@ -148,6 +148,9 @@ type Placement struct {
 	// Order is the pod's turn among the plan's placements, from 0 and each once: bound one after the other in this order,
 	// each pod keeps its constraints on those before it. 0 for all in the destinations of a disruption.
 	Order int32
+	// WaitUntil is until when the pod waits at the latest for the room of pods that are ending on the node; zero where it
+	// has room now.
+	WaitUntil time.Time
 }
 
 // PendingPod is a pod that the plan leaves pending.

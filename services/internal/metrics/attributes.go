@@ -13,6 +13,7 @@ const (
 	ClaimState   = attribute.Key("kerf.claim.state")
 	NodeState    = attribute.Key("kerf.node.state")
 	PodPhase     = attribute.Key("kerf.pod.phase")
+	WaitsFor     = attribute.Key("kerf.pod.waits_for")
 	NoticeKind   = attribute.Key("kerf.notice.kind")
 	Scope        = attribute.Key("kerf.plan.scope")
 	Result       = attribute.Key("kerf.result")
@@ -57,6 +58,16 @@ const (
 	NodeLeaving  = "leaving"
 )
 
+// Values of WaitsFor: a plan that speaks of the pod, the scheduler to bind it, pods that are ending to leave, a node to come,
+// and what no plan can do anything about.
+const (
+	ForPlan      = "plan"
+	ForScheduler = "scheduler"
+	ForRoom      = "room"
+	ForNode      = "node"
+	ForNothing   = "nothing"
+)
+
 // CauseProvisioned is the Cause of a claim that pending pods need; that of the others is the reason of the disruption
 // that they are replacements of.
 const CauseProvisioned = "Provisioned"
@@ -87,6 +98,10 @@ func disruption() Attribute {
 }
 
 func reason() Attribute { return open(Reason, "code of [reasons.md](reasons.md)") }
+
+func waitsFor() Attribute {
+	return closed(WaitsFor, ForPlan, ForScheduler, ForRoom, ForNode, ForNothing)
+}
 
 func resource() Attribute { return open(Resource, "a resource") }
 

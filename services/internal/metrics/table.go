@@ -160,12 +160,14 @@ func cluster() []Instrument {
 			Text: "How long the oldest of them has been unschedulable, by why.",
 		},
 		{
-			ID: PodsWaiting, Name: "kerf.pod.waiting", Kind: Gauge, Unit: "{pod}", Services: watcher,
-			Text: "Pods that the scheduler calls unschedulable, those that nodes are coming for included.",
+			ID: PodsWaiting, Name: "kerf.pod.waiting", Kind: Gauge, Unit: "{pod}", Services: watcher, Attributes: []Attribute{waitsFor()},
+			Text: "Pods that the scheduler calls unschedulable, by what they wait for as the newest plan says: for a `node` that is to come, for the `room` of " +
+				"pods that are ending, for the `scheduler` to bind them to a node that has room, for a `plan` that speaks of them; for `nothing` where none helps them.",
 		},
 		{
-			ID: PodsWaitingAge, Name: "kerf.pod.waiting.age", Kind: Gauge, Unit: "s", Services: watcher,
-			Text: "How long the oldest of them has been unschedulable that the newest plan has not left pending, or that a plan of the last hour had a place for.",
+			ID: PodsWaitingAge, Name: "kerf.pod.waiting.age", Kind: Gauge, Unit: "s", Services: watcher, Attributes: []Attribute{waitsFor()},
+			Text: "How long the oldest of them has been unschedulable, by what it waits for. Those that the newest plan has left pending count, for `nothing`, where a " +
+				"plan of the last hour had a place for them.",
 		},
 		{
 			ID: PodBoundDuration, Name: "kerf.pod.bound.duration", Kind: Histogram, Unit: "s", Services: watcher, Buckets: seconds(),

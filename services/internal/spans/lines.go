@@ -25,7 +25,7 @@ func Lines() []Line {
 		{watcher, "following the actuator's leader", "It has the inventory.", []string{"address", "driver"}},
 		{watcher, "driver changed", "It begins or ceases to drive.", []string{"driver"}},
 		{watcher, "planned", "A plan was made, and relayed where it says something new.", []string{
-			"plan", "revision", "pods", "claims", "disruptions", "left_pending", "accepted", "rejected", "cost_before_micro_usd_per_hour",
+			"plan", "revision", "pods", "claims", "disruptions", "left_pending", "wait_for_room", "accepted", "rejected", "cost_before_micro_usd_per_hour",
 			"cost_after_micro_usd_per_hour", "waited", "duration",
 		}},
 		{watcher, "problem", "A user's object has no effect.", []string{"subject", "code", "reason", "remedy"}},

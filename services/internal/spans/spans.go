@@ -24,6 +24,7 @@ const (
 	Bound       = "pod bound"
 	Gone        = "pod gone"
 	LeftPending = "pods left pending"
+	AwaitRoom   = "pods wait for room"
 	Disrupt     = "disruption"
 	ThrownAway  = "plan thrown away"
 	Accepted    = "decision accepted"

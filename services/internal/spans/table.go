@@ -17,6 +17,7 @@ func Table() []Span {
 			Text: "The plan is made and verified.",
 			Events: []Event{
 				{LeftPending, "The plan finds nothing for these pods; one event for each reason.", []attribute.Key{Reason, Message, Pods}},
+				{AwaitRoom, "The plan has these pods wait for others to leave nodes, and buys nothing for them.", []attribute.Key{Pods}},
 				{Disrupt, "The plan takes nodes away; one event for each disruption.", []attribute.Key{Decision, Reason, Message}},
 				{ThrownAway, "A plan broke a rule, and was made again without what broke it.", []attribute.Key{Message, Excluded}},
 			},

@@ -28,9 +28,12 @@ func Leave(t *topology.Tally, v *view.View, waiting int) {
 	})
 }
 
+// Awaited says of pods that wait for others to leave until when they do at the latest.
+type Awaited map[int]time.Time
+
 // Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
 // long. Where no pod leaves, or all pods find room, it says false, and nothing has changed.
-func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
+func (a Awaited) Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
 	leaving := false
 	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
 	if len(pods) == 0 || !leaving {
@@ -55,18 +58,39 @@ func Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment
 	later, left := s.OnHosts(market.Items(v.World, patient), EveryHost)
 	rest = append(rest, podsOf(left)...)
 	slices.Sort(rest)
+	a.add(v, later)
 	return append(places, later...), rest, true
 }
 
 // Last gives pods that nothing can be bought for the room of pods that leave, too, however long they have waited.
-func Last(s *pack.Scheduler, v *view.View, places []pack.Assignment, left []market.Item) ([]pack.Assignment, []market.Item) {
+func (a Awaited) Last(s *pack.Scheduler, v *view.View, places []pack.Assignment, left []market.Item) ([]pack.Assignment, []market.Item) {
 	if len(left) == 0 {
 		return places, nil
 	}
 	setFree(v, true)
 	defer setFree(v, false)
 	more, left := s.OnHosts(left, EveryHost)
+	a.add(v, more)
 	return slices.Concat(places, more), left
+}
+
+// add notes pods that wait: until the last of those that leave their nodes is overdue, or of all where none leaves there.
+func (a Awaited) add(v *view.View, later []pack.Assignment) {
+	if len(later) == 0 {
+		return
+	}
+	last, all := make(map[int]time.Time), time.Time{}
+	each(v, func(pod int, soon bool, until time.Time) {
+		if h := v.Node(v.Pods[pod].Node).Index; soon && until.After(last[h]) {
+			last[h], all = until, slices.MaxFunc([]time.Time{all, until}, time.Time.Compare)
+		}
+	})
+	for _, s := range later {
+		a[s.Pod] = all
+		if until, ok := last[s.Host]; ok {
+			a[s.Pod] = until
+		}
+	}
 }
 
 // setFree makes the room of all pods free that leave, or takes it back: what others were given of it is theirs.
@@ -79,8 +103,16 @@ func setFree(v *view.View, free bool) {
 }
 
 // Stay takes all back: what is moved by choice does not wait for room. It returns when the first pod is overdue that was to
-// leave; zero for none.
-func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
+// leave; zero for none. Of the pods that have places, those wait, too, that rules about other pods keep off them until then.
+func (a Awaited) Stay(t *topology.Tally, v *view.View, places []pack.Assignment) (overdue time.Time) {
+	leaving := false
+	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
+	if !leaving {
+		return overdue
+	}
+	ruled := slices.DeleteFunc(slices.Clone(places), func(s pack.Assignment) bool {
+		return s.Claim != nil || v.Hosts[s.Host].Node == nil || !t.Rules().CanRefuse(v.Pods[s.Pod].Class) || !allowed(t, v, s)
+	})
 	each(v, func(pod int, _ bool, until time.Time) {
 		if !view.Left(v, pod) {
 			return
@@ -88,7 +120,16 @@ func Stay(t *topology.Tally, v *view.View) (overdue time.Time) {
 		overdue = rules.Earliest(overdue, until)
 		topology.SetLeft(t, v, pod, false)
 	})
+	a.add(v, slices.DeleteFunc(ruled, func(s pack.Assignment) bool { return allowed(t, v, s) }))
 	return overdue
+}
+
+// allowed says that rules about other pods let a pod be where it was placed.
+func allowed(t *topology.Tally, v *view.View, s pack.Assignment) bool {
+	mark, c := t.Mark(), v.Pods[s.Pod].Class
+	defer t.Revert(mark)
+	t.Add(c, t.Host(s.Host), -1)
+	return t.CapacityOn(c, s.Host, 1) == 1
 }
 
 // each goes through the pods that are being deleted on nodes that are there. Those on nodes that go leave no room that

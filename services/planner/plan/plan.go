@@ -79,6 +79,7 @@ type cycle struct {
 	demand   demand
 	assigned []pack.Assignment
 	unplaced []market.Item
+	awaited  ending.Awaited
 	bought   []*purchase.NewClaim
 	// bound is what was bought must cost at least; nil where nothing is proven.
 	bound *model.LowerBound
@@ -107,7 +108,7 @@ type cycle struct {
 func newCycle(b *base, in *model.Input, hash string, later yields, stop func() bool) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, later: later, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, until: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
+		tally: b.tally, unsupported: b.unsupported, until: b.until, awaited: ending.Awaited{}, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -157,7 +158,7 @@ func (c *cycle) assign() {
 		rest, meant = c.leaveToScheduler(rest), nil
 		mark = c.scheduler.Mark()
 	}
-	places, left, waits := ending.Wait(c.scheduler, c.view, rest)
+	places, left, waits := c.awaited.Wait(c.scheduler, c.view, rest)
 	if waits {
 		c.assigned, rest, meant, mark = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark()
 	}
@@ -170,7 +171,7 @@ func (c *cycle) assign() {
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
 	if waits {
-		c.assigned, c.unplaced = ending.Last(c.scheduler, c.view, c.assigned, c.unplaced)
+		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/ending"
 	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
 	"github.com/kerf-dev/kerf/services/planner/plan/lists"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -275,7 +274,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	steps := []func(){c.assignBuffers, c.prove, func() { c.until = rules.Earliest(c.until, ending.Stay(c.tally, c.view)) }}
+	steps := []func(){c.assignBuffers, c.prove, func() { c.until = rules.Earliest(c.until, c.awaited.Stay(c.tally, c.view, c.assigned)) }}
 	if c.asks(model.KindDisrupt) {
 		steps = append(steps, c.reserveForReturning, c.findDisruptions)
 	}

@@ -122,10 +122,14 @@ func (c *contents) podsOnce() {
 		}
 		answered[pod] = subject
 	}
+	last := c.f.LastLeaves()
 	for _, pl := range c.f.Plan.Placements {
 		subject := "placement of pod " + string(pl.Pod)
 		answer(pl.Pod, subject)
 		c.oneTarget(subject, pl)
+		if w := pl.WaitUntil; !w.IsZero() && (pl.Node == "" || !w.After(c.f.Input.Now) || w.After(last)) {
+			c.r.Fail(subject, "it waits until %v for pods to leave %s, and the last that leaves is overdue at %v", w, facts.TargetOf(&pl), last)
+		}
 		c.undecided(subject, pl.Pod)
 	}
 	for _, pending := range c.f.Plan.Pending {

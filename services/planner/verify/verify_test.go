@@ -86,9 +86,12 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a placement nowhere":         {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "" }, "either a node or a claim"},
 		"a placement in two places":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Node = "n" }, "either a node or a claim"},
 		"a node that is not there":    {filling, func(_ *model.Input, p *model.Plan) { p.Placements[0].Node = "n-ghost" }, "pods are sent to it, and it does not exist"},
-		"a claim that is not there":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "ghost" }, "pods are sent to it, and it does not exist"},
-		"pending without a reason":    {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Reason = model.Reason{} }, "without a reason"},
-		"a miss of no pool":           {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Pools[0].NodePool = "ghost" }, "does not exist"},
+		"a wait for pods that stay": {filling, func(_ *model.Input, p *model.Plan) {
+			p.Placements[0].WaitUntil = at(10)
+		}, "for pods to leave node n-busy"},
+		"a claim that is not there": {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "ghost" }, "pods are sent to it, and it does not exist"},
+		"pending without a reason":  {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Reason = model.Reason{} }, "without a reason"},
+		"a miss of no pool":         {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Pools[0].NodePool = "ghost" }, "does not exist"},
 		"claims that were not asked for": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Kinds = []model.DecisionKind{model.KindDisrupt}
 		}, "not asked for"},

@@ -147,12 +147,16 @@ func (p *planPage) placement(pl *plannerpb.Placement) {
 	case pl == nil:
 	case pl.GetNode() != "" && p.view.isOn(pl.GetPod(), pl.GetNode()):
 		p.field("node", pl.GetNode())
-	case pl.GetNode() != "":
-		room := ", which has capacity for it"
+	case pl.GetWaitUntil() != nil:
+		what := "pods that are being deleted have left"
 		if n := p.view.endingOn(pl.GetNode()); n > 0 {
-			room += ", or will once what is being deleted there has left (" + page.Count(n, "pod") + ")"
+			what = fmt.Sprintf("what is being deleted there has left (%s)", page.Count(n, "pod"))
 		}
-		p.field("node", pl.GetNode()+room)
+		p.field("node", pl.GetNode()+", once "+what)
+		p.field("waits", page.Span(pl.GetWaitUntil().AsTime().Sub(p.view.Plan.GetNow().AsTime()))+" at the most; then it is planned for anew")
+		p.field("why", "room that is about to be free comes before a new node, which would come no sooner (policy.room_wait)")
+	case pl.GetNode() != "":
+		p.field("node", pl.GetNode()+", which has capacity for it")
 	case c != nil:
 		p.claims([]*plannerpb.NodeClaim{c})
 		p.why([]*plannerpb.NodeClaim{c})

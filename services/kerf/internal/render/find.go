@@ -81,6 +81,9 @@ func (p *PlanView) findPod(name string) (answer, error) {
 	for _, pl := range p.Plan.GetPlacements() {
 		if pl.GetPod() == id {
 			a.outcome, a.placement, a.claim = "is planned for", pl, p.planned(pl.GetClaim())
+			if pl.GetWaitUntil() != nil {
+				a.outcome = "waits for room"
+			}
 			return a, nil
 		}
 	}

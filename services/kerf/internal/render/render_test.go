@@ -3,6 +3,7 @@ package render_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -254,13 +255,34 @@ func TestExplain(t *testing.T) {
 func TestAPodWaitsForOthersToEnd(t *testing.T) {
 	t.Parallel()
 	v := everything()
-	for i, want := range []string{"", ", or will once what is being deleted there has left (1 pod)", ", or will once what is being deleted there has left (2 pods)"} {
-		var out strings.Builder
-		if err := render.Explain(&out, v, "pod/shop/web-4", page.Style{}); err != nil {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	v.Plan.Now = timestamppb.New(now)
+	for i, want := range []string{
+		"busy-1, which has capacity for it", "busy-1, once pods that are being deleted have left",
+		"busy-1, once what is being deleted there has left (1 pod)", "busy-1, once what is being deleted there has left (2 pods)",
+	} {
+		var out, whole strings.Builder
+		if err := errors.Join(render.Explain(&out, v, "pod/shop/web-4", page.Style{}), render.Plan(&whole, v, page.Style{})); err != nil {
 			t.Fatal(err)
 		}
-		if want := "node     busy-1, which has capacity for it" + want + "\n"; !strings.Contains(out.String(), want) {
-			t.Errorf("%s, want %s", out.String(), want)
+		waits := i > 0
+		for text, is := range map[string]bool{
+			"\n    node     " + want + "\n": true, "pod/shop/web-4  waits for room\n": waits, "\n    waits    40s at the most; ": waits, "(policy.room_wait)": waits,
+		} {
+			if strings.Contains(out.String(), text) != is {
+				t.Errorf("%s, want %q: %v", out.String(), text, is)
+			}
+		}
+		if strings.Contains(whole.String(), ", 1 on nodes that exist, once other pods have left them") != waits {
+			t.Errorf("%s, want that a pod waits: %v", whole.String(), waits)
+		}
+		for _, pl := range v.Plan.GetPlacements() {
+			if pl.GetPod() == "shop/web-4" {
+				pl.WaitUntil = timestamppb.New(now.Add(40 * time.Second))
+			}
+		}
+		if !waits {
+			continue
 		}
 		v.Snapshot.Pods = append(v.Snapshot.Pods, &clusterpb.Pod{
 			Id: fmt.Sprint("shop/old-", i), Node: "busy-1", Terminating: true, TerminationDeadline: timestamppb.Now(),

@@ -82,9 +82,11 @@ func (p *planPage) podsSentence() string {
 	for _, c := range p.view.Plan.GetNodeClaims() {
 		claims[c.GetId()] = true
 	}
-	var fresh, existing, inFlight int
+	var fresh, existing, inFlight, waiting int
 	for _, pl := range placed {
 		switch {
+		case pl.GetWaitUntil() != nil:
+			waiting++
 		case pl.GetNode() != "":
 			existing++
 		case claims[pl.GetClaim()]:
@@ -97,7 +99,7 @@ func (p *planPage) podsSentence() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{fresh, "on new nodes"}, {inFlight, "on nodes in flight"}, {existing, "on nodes that exist"}} {
+	}{{fresh, "on new nodes"}, {inFlight, "on nodes in flight"}, {existing, "on nodes that exist"}, {waiting, "on nodes that exist, once other pods have left them"}} {
 		if part.n > 0 {
 			where = append(where, fmt.Sprintf("%d %s", part.n, part.what))
 		}

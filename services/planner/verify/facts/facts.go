@@ -7,6 +7,7 @@ package facts
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -127,10 +128,24 @@ func (f *Facts) Staying(n *model.Node) []*model.Pod {
 
 // Leaves says whether others may wait for a pod's room.
 func (f *Facts) Leaves(p *model.Pod) bool {
+	soon, _ := f.leaves(p)
+	return soon
+}
+
+// LastLeaves is until when others may wait for room at the latest; zero where no pod leaves.
+func (f *Facts) LastLeaves() (last time.Time) {
+	for i := range f.Cluster.Snapshot.Pods {
+		if soon, until := f.leaves(&f.Cluster.Snapshot.Pods[i]); soon && until.After(last) {
+			last = until
+		}
+	}
+	return last
+}
+
+func (f *Facts) leaves(p *model.Pod) (soon bool, until time.Time) {
 	n := f.Cluster.Nodes[p.Node]
 	if n == nil {
-		return false
+		return false, until
 	}
-	soon, _ := rules.Leaves(p, f.Cluster.Class(p), n, f.Input.Policy.RoomWait, f.Input.Now)
-	return soon
+	return rules.Leaves(p, f.Cluster.Class(p), n, f.Input.Policy.RoomWait, f.Input.Now)
 }

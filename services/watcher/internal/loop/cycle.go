@@ -230,6 +230,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),
 		keyEverything, c.decision.Everything, keyPods, c.pods,
 		"claims", len(plan.GetNodeClaims()), "disruptions", len(plan.GetDisruptions()), "left_pending", len(plan.GetPending()),
+		"wait_for_room", convert.AwaitRoom(plan),
 		"accepted", accepted, "rejected", rejected,
 		"cost_before_micro_usd_per_hour", plan.GetCostBeforeMicroUsdPerHour(),
 		"cost_after_micro_usd_per_hour", plan.GetCostAfterMicroUsdPerHour(),

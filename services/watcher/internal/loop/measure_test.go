@@ -22,7 +22,8 @@ func TestCyclesAndWhatTheySayAreMeasured(t *testing.T) {
 			"kerf_decision_relayed_total kerf_result=accepted: 1",
 			"kerf_pod_count kerf_pod_phase=unschedulable: 2",
 			"kerf_pod_left_pending kerf_reason=RESOURCES: 1",
-			"kerf_pod_waiting: 2",
+			"kerf_pod_waiting kerf_pod_waits_for=nothing: 1",
+			"kerf_pod_waiting kerf_pod_waits_for=plan: 1",
 			"kerf_watcher_driver: 1",
 		}
 		if d := cmp.Diff(want, metricstest.Series(t, w.metrics, "kerf_", false)); d != "" {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,13 +16,14 @@ import (
 // counts are what a snapshot has.
 type counts struct {
 	pods map[clusterpb.PodPhase]int
-	// oldest is for how long a pod has been unschedulable that the newest plan has not left pending, or a plan had a
-	// place for lately; left is the same of those that it left pending, by reason.
-	oldest time.Duration
-	left   map[string]time.Duration
-	nodes  map[nodeKey]int
-	limits map[poolResource]int64
-	usage  map[poolResource]int64
+	// waiting are pods that are unschedulable, by what they wait for, and oldest for how long one has been that the newest
+	// plan has not left pending, or a plan had a place for lately; left is the same of those that it left pending, by reason.
+	waiting map[string]int
+	oldest  map[string]time.Duration
+	left    map[string]time.Duration
+	nodes   map[nodeKey]int
+	limits  map[poolResource]int64
+	usage   map[poolResource]int64
 	// notReady are pools and classes that nothing can be launched with, by why.
 	notReady map[objectKey]bool // false, and without a code, for those that are ready
 }
@@ -37,7 +39,7 @@ type poolResource struct{ pool, resource string }
 // count counts, beside the facts of the newest plan.
 func count(s *snapshot.Snapshot, of *facts, now time.Time) counts {
 	c := counts{
-		left: map[string]time.Duration{},
+		waiting: map[string]int{}, oldest: map[string]time.Duration{}, left: map[string]time.Duration{},
 		pods: map[clusterpb.PodPhase]int{}, nodes: map[nodeKey]int{}, limits: map[poolResource]int64{}, usage: map[poolResource]int64{},
 		notReady: map[objectKey]bool{},
 	}
@@ -94,17 +96,25 @@ func (c *counts) object(name string, code clusterpb.ReasonCode) {
 
 func (c *counts) pod(p *clusterpb.Pod, id string, of *facts, now time.Time) {
 	c.pods[p.GetPhase()]++
+	if p.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE {
+		return
+	}
+	why, left := of.pending[id]
+	waits := cmp.Or(of.waits[id], metrics.ForPlan)
+	if left {
+		waits = metrics.ForNothing
+	}
+	c.waiting[waits]++
 	since := p.GetUnschedulableTime()
-	if p.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE || since == nil {
+	if since == nil {
 		return
 	}
 	age := now.Sub(since.AsTime())
-	why, left := of.pending[id]
 	if left {
 		c.left[why] = max(c.left[why], age)
 	}
 	if at, placed := of.tried[id]; !left || placed && now.Sub(at) < tried {
-		c.oldest = max(c.oldest, age)
+		c.oldest[waits] = max(c.oldest[waits], age)
 	}
 }
 
@@ -149,8 +159,10 @@ func (c counts) set(o metrics.Observation) {
 	} {
 		o.Set(metrics.PodCount, float64(c.pods[phase]), metrics.PodPhase.String(name))
 	}
-	o.Set(metrics.PodsWaiting, float64(c.pods[clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE]))
-	o.Set(metrics.PodsWaitingAge, c.oldest.Seconds())
+	for _, what := range []string{metrics.ForPlan, metrics.ForScheduler, metrics.ForRoom, metrics.ForNode, metrics.ForNothing} {
+		o.Set(metrics.PodsWaiting, float64(c.waiting[what]), metrics.WaitsFor.String(what))
+		o.Set(metrics.PodsWaitingAge, c.oldest[what].Seconds(), metrics.WaitsFor.String(what))
+	}
 	for why, age := range c.left {
 		o.Set(metrics.PodsLeftAge, age.Seconds(), metrics.Reason.String(why))
 	}

@@ -35,8 +35,8 @@ type Measure struct {
 type facts struct {
 	left, kept, problems map[string]int // by reason
 	waste                map[string]float64
-	// pending are the pods that it left pending, with the reason.
-	pending map[string]string
+	// pending are the pods that it left pending, with the reason, and waits what the others wait for that it has places for.
+	pending, waits map[string]string
 	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one
 	// had it last.
 	tried         map[string]time.Time
@@ -105,7 +105,7 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		return
 	}
 	f := &facts{
-		left: byReason(p.GetPending()), pending: make(map[string]string, len(p.GetPending())), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
+		left: byReason(p.GetPending()), pending: make(map[string]string, len(p.GetPending())), waits: waits(p), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
 	}
 	for _, pod := range p.GetPending() {
 		f.pending[pod.GetPod()] = convert.CodeText(pod.GetReason().GetCode())
@@ -132,6 +132,22 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 		m.everything.Store(f)
 	}
 	m.plan.Store(f)
+}
+
+// waits says of the pods that a plan has places for what they wait for.
+func waits(p *plannerpb.Plan) map[string]string {
+	out := make(map[string]string, len(p.GetPlacements()))
+	for _, x := range p.GetPlacements() {
+		switch {
+		case x.GetWaitUntil() != nil:
+			out[x.GetPod()] = metrics.ForRoom
+		case x.GetNode() != "":
+			out[x.GetPod()] = metrics.ForScheduler
+		default:
+			out[x.GetPod()] = metrics.ForNode
+		}
+	}
+	return out
 }
 
 // askedFor is what nodes of static pools cost beyond what their pods would elsewhere: the pools ask for them, pods or not.

@@ -94,8 +94,9 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 		"kerf_pod_count kerf_pod_phase=unschedulable: 2",
 		"kerf_pod_left_pending kerf_reason=LIMIT: 1",
 		"kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 3600",
-		"kerf_pod_waiting: 2",
-		"kerf_pod_waiting_age_seconds: 60", // nothing is found for the older one: no node is late
+		"kerf_pod_waiting kerf_pod_waits_for=nothing: 1",
+		"kerf_pod_waiting kerf_pod_waits_for=plan: 1",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=plan: 60", // nothing is found for the older one: no node is late
 		"kerf_problem_count kerf_reason=LIMIT: 1",
 		"kerf_watcher_driver: 1",
 	}
@@ -266,7 +267,7 @@ func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
 	}
 	want := func(when string, want ...string) {
 		t.Helper()
-		got := slices.Concat(metricstest.Series(t, seen, "kerf_pod_left_pending_age", true), metricstest.Series(t, seen, "kerf_pod_waiting_age", true))
+		got := slices.Concat(metricstest.Series(t, seen, "kerf_pod_left_pending_age", false), metricstest.Series(t, seen, "kerf_pod_waiting_age", false))
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: (-want +got):\n%s", when, d)
 		}
@@ -278,18 +279,59 @@ func TestAPodThatIsTriedInTurnWaitsAllTheTime(t *testing.T) {
 		m.Planned(&plannerpb.Plan{Pending: []*plannerpb.PendingPod{never, pending("a/tried", held), pending("a/placed", short)}}, false)
 	}
 	want("while the class is held", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 7200", "kerf_pod_left_pending_age_seconds kerf_reason=NODE_CLASS_NOT_READY: 3600",
-		"kerf_pod_left_pending_age_seconds kerf_reason=NO_OFFERING: 3540", "kerf_pod_waiting_age_seconds: 3600")
+		"kerf_pod_left_pending_age_seconds kerf_reason=NO_OFFERING: 3540", "kerf_pod_waiting_age_seconds kerf_pod_waits_for=nothing: 3600")
 	m.Planned(tried, false)
-	want("while it is tried", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 7200", "kerf_pod_waiting_age_seconds: 3600")
+	want("while it is tried", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 7200",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=plan: 3600", "kerf_pod_waiting_age_seconds kerf_pod_waits_for=scheduler: 3540")
 	m.Planned(&plannerpb.Plan{Pending: []*plannerpb.PendingPod{never, pending("a/tried", held)}}, false)
 	now = now.Add(20 * time.Minute)
 	want("a while after nothing was found any more", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 8400",
-		"kerf_pod_left_pending_age_seconds kerf_reason=NODE_CLASS_NOT_READY: 4800", "kerf_pod_waiting_age_seconds: 4800")
+		"kerf_pod_left_pending_age_seconds kerf_reason=NODE_CLASS_NOT_READY: 4800", "kerf_pod_waiting_age_seconds kerf_pod_waits_for=nothing: 4800",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=plan: 4740")
 	m.Saw(snapshot.Batch{Events: []snapshot.Event{snapshot.Delete(time.Time{}, snapshot.Pod, "a/tried"), snapshot.Delete(time.Time{}, snapshot.Pod, "a/placed")}}.Fold(all))
-	want("once they are gone", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 8400", "kerf_pod_waiting_age_seconds: 0")
+	want("once they are gone", "kerf_pod_left_pending_age_seconds kerf_reason=LIMIT: 8400")
 	m.Planned(&plannerpb.Plan{}, false)
 	if f := m.plan.Load(); len(f.tried) != 0 {
 		t.Errorf("%v are remembered, want none that is gone", f.tried)
+	}
+}
+
+// TestWhatPodsWaitForIsSeen: that nothing was bought for pods because others were about to leave was seen nowhere.
+func TestWhatPodsWaitForIsSeen(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	m, err := New(recorder, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	var events []snapshot.Event
+	for i, id := range []string{"node", "place", "room", "nothing", "new"} {
+		events = append(events, pod(id, clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, now.Add(-time.Duration(i)*time.Second)))
+	}
+	m.Saw(snapshot.Batch{Events: append(events, pod("bound", clusterpb.PodPhase_POD_PHASE_RUNNING, time.Time{}))}.Fold(snapshot.Snapshot{}))
+	node := &plannerpb.Placement_Node{Node: "n"}
+	m.Planned(&plannerpb.Plan{
+		Placements: []*plannerpb.Placement{
+			{Pod: "node", Target: &plannerpb.Placement_Claim{Claim: "c"}},
+			{Pod: "place", Target: node},
+			{Pod: "room", Target: node, WaitUntil: timestamppb.New(now.Add(time.Minute))},
+			{Pod: "bound", Target: node},
+		},
+		Pending: []*plannerpb.PendingPod{{Pod: "nothing", Reason: &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_LIMIT}}},
+	}, false)
+	want := []string{
+		"kerf_pod_waiting kerf_pod_waits_for=node: 1",
+		"kerf_pod_waiting kerf_pod_waits_for=nothing: 1",
+		"kerf_pod_waiting kerf_pod_waits_for=plan: 1",
+		"kerf_pod_waiting kerf_pod_waits_for=room: 1",
+		"kerf_pod_waiting kerf_pod_waits_for=scheduler: 1",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=plan: 4",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=room: 2",
+		"kerf_pod_waiting_age_seconds kerf_pod_waits_for=scheduler: 1",
+	}
+	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_pod_waiting", false)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

@@ -777,7 +777,10 @@ type Placement struct {
 	Target isPlacement_Target `protobuf_oneof:"target"`
 	// The pod's turn among the plan's placements, from 0 and each once: bound one after the other in this order, each pod
 	// keeps its constraints on those before it. 0 for all in a disruption's destinations.
-	Order         int32 `protobuf:"varint,4,opt,name=order,proto3" json:"order,omitempty"`
+	Order int32 `protobuf:"varint,4,opt,name=order,proto3" json:"order,omitempty"`
+	// Until when the pod waits at the latest for the room of pods that are ending on the node: what is still there then counts
+	// as there, and another plan finds the pod another place. Absent where it has room now.
+	WaitUntil     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=wait_until,json=waitUntil,proto3" json:"wait_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -849,6 +852,13 @@ func (x *Placement) GetOrder() int32 {
 		return x.Order
 	}
 	return 0
+}
+
+func (x *Placement) GetWaitUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WaitUntil
+	}
+	return nil
 }
 
 type isPlacement_Target interface {
@@ -1476,12 +1486,14 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\x05tried\x18\x03 \x01(\x05R\x05tried\x12;\n" +
 	"\x18floor_micro_usd_per_hour\x18\x04 \x01(\x03H\x00R\x14floorMicroUsdPerHour\x88\x01\x01\x12!\n" +
 	"\fresume_after\x18\x05 \x01(\tR\vresumeAfterB\x1b\n" +
-	"\x19_floor_micro_usd_per_hour\"k\n" +
+	"\x19_floor_micro_usd_per_hour\"\xa6\x01\n" +
 	"\tPlacement\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x04node\x18\x02 \x01(\tH\x00R\x04node\x12\x16\n" +
 	"\x05claim\x18\x03 \x01(\tH\x00R\x05claim\x12\x14\n" +
-	"\x05order\x18\x04 \x01(\x05R\x05orderB\b\n" +
+	"\x05order\x18\x04 \x01(\x05R\x05order\x129\n" +
+	"\n" +
+	"wait_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\twaitUntilB\b\n" +
 	"\x06target\"\x8c\x01\n" +
 	"\n" +
 	"PendingPod\x12\x10\n" +
@@ -1602,21 +1614,22 @@ var file_kerf_planner_v1alpha1_plan_proto_depIdxs = []int32{
 	15, // 22: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
 	21, // 23: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
 	22, // 24: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	15, // 25: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	8,  // 26: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
-	15, // 27: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	15, // 28: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	23, // 29: kerf.planner.v1alpha1.ObjectState.object:type_name -> kerf.cluster.v1alpha1.ObjectRef
-	15, // 30: kerf.planner.v1alpha1.ObjectState.not_ready:type_name -> kerf.cluster.v1alpha1.Reason
-	11, // 31: kerf.planner.v1alpha1.ObjectState.capacity:type_name -> kerf.planner.v1alpha1.BufferCapacity
-	15, // 32: kerf.planner.v1alpha1.BufferCapacity.why:type_name -> kerf.cluster.v1alpha1.Reason
-	0,  // 33: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
-	21, // 34: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	14, // 25: kerf.planner.v1alpha1.Placement.wait_until:type_name -> google.protobuf.Timestamp
+	15, // 26: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	8,  // 27: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
+	15, // 28: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	15, // 29: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	23, // 30: kerf.planner.v1alpha1.ObjectState.object:type_name -> kerf.cluster.v1alpha1.ObjectRef
+	15, // 31: kerf.planner.v1alpha1.ObjectState.not_ready:type_name -> kerf.cluster.v1alpha1.Reason
+	11, // 32: kerf.planner.v1alpha1.ObjectState.capacity:type_name -> kerf.planner.v1alpha1.BufferCapacity
+	15, // 33: kerf.planner.v1alpha1.BufferCapacity.why:type_name -> kerf.cluster.v1alpha1.Reason
+	0,  // 34: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
+	21, // 35: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1alpha1_plan_proto_init() }
