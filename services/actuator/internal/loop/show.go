@@ -19,7 +19,7 @@ import (
 
 // show shows what is new to subscribers.
 func (t *term) show() {
-	if t.ready && t.agenda.Changed() {
+	if t.ready && (t.classes.News() || t.agenda.Changed()) {
 		t.agenda.Shown()
 		t.registry.NextRevision()
 		t.hub.publish(t.inventory())

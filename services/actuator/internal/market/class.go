@@ -2,6 +2,7 @@ package market
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -45,8 +46,10 @@ type Class struct {
 	likelyOf *catalogue
 	// reshape is when the catalogue is to be made anew for what was learned; zero: not at all.
 	reshape time.Time
-	// shown is what the inventory says of the class; nil once something in it has changed.
-	shown *model.NodeClass
+	// shown and shapes are what the inventory said of the class the last time; stale says that it may have changed since.
+	shown  *model.NodeClass
+	shapes *model.Catalog
+	stale  bool
 }
 
 // catalogue is the shapes of all types under one set of settings. Classes with equal settings share it, and it never
@@ -117,21 +120,22 @@ func (c *Class) Status() cluster.ClassStatus {
 	}
 }
 
-// Inventory is what the inventory says of the class, and its catalogue; nil when it has none.
+// Inventory is what the inventory says of the class, and its catalogue; nil when it has none. Both are others only where
+// they differ: AWS is asked again and again, and says the same as a rule.
 func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
-	var shapes *model.Catalog
-	if c.catalogue != nil {
-		shapes = c.catalogue.inventory
+	if c.shown != nil && !c.stale {
+		return c.shown, c.shapes
 	}
-	if c.shown != nil {
-		return c.shown, shapes
+	c.shapes, c.stale = nil, false
+	if c.catalogue != nil {
+		c.shapes = c.catalogue.inventory
 	}
 	out := &model.NodeClass{
 		Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady(), Generation: c.Spec.Generation, Zones: c.resolved.Zones(),
 		Reservations: c.reservations(),
 	}
-	if shapes != nil {
-		out.Catalog = shapes.ID
+	if c.shapes != nil {
+		out.Catalog = c.shapes.ID
 	}
 	for _, i := range c.resolved.Images {
 		out.Images = append(out.Images, model.MachineImage{
@@ -139,8 +143,10 @@ func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
 			Requirements: slices.SortedFunc(slices.Values(i.Requirements), func(a, b model.Requirement) int { return cmp.Compare(a.Key, b.Key) }),
 		})
 	}
-	c.shown = out
-	return out, shapes
+	if !reflect.DeepEqual(out, c.shown) {
+		c.shown = out
+	}
+	return c.shown, c.shapes
 }
 
 // reservations are the ids of the capacity reservations that the class may launch into.

@@ -139,11 +139,20 @@ func (s *Classes) follow(x cluster.Class) {
 	s.changed(c)
 }
 
-// changed notes that there is something new to show of the class.
+// changed notes that there may be something new to show of the class.
 func (s *Classes) changed(c *Class) {
-	c.shown = nil
+	c.stale = true
 	s.version++
-	s.cfg.Agenda.Change()
+}
+
+// News says whether the inventory says something else of a class than it did.
+func (s *Classes) News() (news bool) {
+	for _, c := range s.byName {
+		class, shapes := c.shown, c.shapes
+		now, with := c.Inventory()
+		news = news || now != class || with != shapes
+	}
+	return news
 }
 
 // hold takes over what launches have told.

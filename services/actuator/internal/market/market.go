@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -227,14 +228,13 @@ func (m *Market) sellsSpot() bool {
 	return m.typesAt.IsZero() || slices.ContainsFunc(m.types, func(t catalog.Type) bool { return t.SupportsSpot })
 }
 
-// Reprice makes the list of offerings anew when prices have changed, or shortages, as the caller says.
+// Reprice makes the list of offerings anew when prices were asked for, or shortages have changed, as the caller says. Where it
+// is the same again it stays.
 func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 	if !m.repriced && !shortages {
 		return
 	}
 	m.repriced = false
-	m.version++
-	m.cfg.Agenda.Change()
 	most := 0
 	for _, t := range m.types {
 		most += 2 * len(t.Zones) // on demand, and spot
@@ -258,6 +258,12 @@ func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 		offers[i].ZoneShifted = m.Shifted(offers[i].Zone)
 	}
 	slices.SortFunc(offers, model.Offering.Compare)
+	same := func(a, b model.Offering) bool { return reflect.DeepEqual(a, b) }
+	if m.offers != nil && maps.Equal(tries, m.tries) && slices.EqualFunc(offers, m.offers, same) {
+		return
+	}
+	m.version++
+	m.cfg.Agenda.Change()
 	m.offers, m.tries = offers, tries
 }
 
