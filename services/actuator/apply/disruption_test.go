@@ -284,6 +284,7 @@ func TestBudgets(t *testing.T) {
 		"what goes on already counts":             {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
 		"what is being drained counts":            {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.ClaimDraining }) }, want: 2},
 		"a node that is down counts":              {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
+		"one that is down and goes counts once":   {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { s.Nodes["c3"] = cluster.Node{Name: "n"} }, want: 3},
 		"a node that is not there does not count": {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 3},
 		"a share is of nodes that are there":      {budgets: []model.DisruptionBudget{{Count: 11, IsPercent: true}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 1},
 		"what was never up does not count": {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) {

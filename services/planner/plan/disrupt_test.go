@@ -156,9 +156,12 @@ func TestBudgetsBoundAPlan(t *testing.T) {
 		spoil  func(*world)
 		want   int
 	}{
-		"two of five by count":                     {model.DisruptionBudget{Count: 2}, func(*world) {}, 2},
-		"ten per cent of five is one":              {model.DisruptionBudget{Count: 10, IsPercent: true}, func(*world) {}, 1},
-		"a node that is not ready uses the budget": {model.DisruptionBudget{Count: 2}, func(w *world) { w.Snapshot.Nodes[0].Ready = false }, 1},
+		"two of five by count":                 {model.DisruptionBudget{Count: 2}, func(*world) {}, 2},
+		"ten per cent of five is one":          {model.DisruptionBudget{Count: 10, IsPercent: true}, func(*world) {}, 1},
+		"a node that is not ready counts once": {model.DisruptionBudget{Count: 2}, func(w *world) { w.Snapshot.Nodes[0].Ready = false }, 2},
+		"two that are not ready are more than one": {model.DisruptionBudget{Count: 1}, func(w *world) {
+			w.Snapshot.Nodes[0].Ready, w.Snapshot.Nodes[1].Ready = false, false
+		}, 0},
 		"a node that goes already uses it": {model.DisruptionBudget{Count: 2}, func(w *world) {
 			w.claim("c-n1").State, w.claim("c-n1").Reached = model.ClaimDraining, model.ClaimInitialized
 		}, 1},

@@ -18,15 +18,15 @@ type Nodes struct {
 	active [][]model.DisruptionBudget
 	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
 	nodes, disrupting []int
-	// idle says of hosts whether they count as nodes, and not yet as disrupted.
-	idle []bool
+	// idle says of hosts whether they count as nodes, and not yet as disrupted; down whether they did so from the start.
+	idle, down []bool
 	// unbounded says that no budget limits consolidation: the search asks what would go in the end.
 	unbounded bool
 }
 
 // NewNodes counts the nodes of the view as they are.
 func NewNodes(v *view.View) *Nodes {
-	out := &Nodes{nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts))}
+	out := &Nodes{nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts)), down: make([]bool, len(v.Hosts))}
 	for _, p := range v.Pools {
 		active, _ := rules.ActiveBudgets(p.Budgets, v.Now)
 		out.active = append(out.active, active)
@@ -38,6 +38,7 @@ func NewNodes(v *view.View) *Nodes {
 		out.nodes[h.Pool.Index]++
 		if h.Leaving || !h.Node.Ready {
 			out.disrupting[h.Pool.Index]++
+			out.down[i] = true
 		} else {
 			out.idle[i] = true
 		}
@@ -45,10 +46,9 @@ func NewNodes(v *view.View) *Nodes {
 	return out
 }
 
-// Take counts a host that this plan disrupts. One that goes whatever budgets say counts once: those that are not ready
-// have done so before.
-func (n *Nodes) Take(host int, p *view.Pool, why model.DisruptionReason) {
-	if n.idle[host] || (why != model.ReasonUnhealthy && why != model.ReasonSurplus) {
+// Take counts a host that this plan disrupts. One that is not ready has counted before.
+func (n *Nodes) Take(host int, p *view.Pool) {
+	if n.idle[host] {
 		n.disrupting[p.Index]++
 	}
 }
@@ -56,7 +56,7 @@ func (n *Nodes) Take(host int, p *view.Pool, why model.DisruptionReason) {
 // Clone is a copy to try things out on; unbounded says that no budget of it limits consolidation.
 func (n *Nodes) Clone(unbounded bool) *Nodes {
 	return &Nodes{
-		active: n.active, nodes: n.nodes, disrupting: slices.Clone(n.disrupting), idle: slices.Clone(n.idle), unbounded: unbounded,
+		active: n.active, nodes: n.nodes, disrupting: slices.Clone(n.disrupting), idle: n.idle, down: n.down, unbounded: unbounded,
 	}
 }
 
@@ -68,4 +68,14 @@ func (n *Nodes) Reason(p *view.Pool, why model.DisruptionReason, more int) model
 	return rules.BudgetAllows(n.active[p.Index], why, rules.PoolNodes{
 		Pool: p.Name, Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index], More: more,
 	})
+}
+
+// EmptyReason says that a pool's budget keeps an empty host. One that is not ready counts once, so that it does not keep
+// itself: nothing is lost with it.
+func (n *Nodes) EmptyReason(host int, p *view.Pool) model.Reason {
+	others := rules.PoolNodes{Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index] - 1, More: 1}
+	if n.down[host] && rules.BudgetAllows(n.active[p.Index], model.ReasonEmpty, others).OK() {
+		return model.Reason{}
+	}
+	return n.Reason(p, model.ReasonEmpty, 1)
 }

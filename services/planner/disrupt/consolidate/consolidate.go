@@ -304,7 +304,7 @@ func (t *trials) withinBudgets() bool {
 		if !left.Reason(pool, model.ReasonUnderutilized, 1).OK() {
 			return false
 		}
-		left.Take(h, pool, model.ReasonUnderutilized)
+		left.Take(h, pool)
 	}
 	return true
 }

@@ -249,7 +249,7 @@ func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {
 			if !left.Reason(pool, d.Reason, 1).OK() {
 				return nil, false
 			}
-			left.Take(h, pool, d.Reason)
+			left.Take(h, pool)
 		}
 	}
 	return left, true
@@ -294,7 +294,7 @@ func (dr *Draft) Keep(d Decision) {
 	slices.Sort(d.Hosts)
 	for _, h := range d.Hosts {
 		dr.View.Remove(h)
-		dr.NodeBudgets.Take(h, dr.View.Hosts[h].Pool, d.Reason)
+		dr.NodeBudgets.Take(h, dr.View.Hosts[h].Pool)
 		dr.Verdicts[h] = d.Explanation
 	}
 	for _, b := range d.Replacements {
