@@ -95,6 +95,17 @@ func NewMoves(s *model.Snapshot, rest *time.Duration) *Moves {
 // before is gone.
 func KeepsName(kind string) bool { return kind == "StatefulSet" }
 
+// MayKeepName says of the kind of an owner that it may do what KeepsName says. Of what is not Kubernetes' own nothing is
+// known: operators such as those of databases make their pods again as they were, often with a volume that is on the node.
+func MayKeepName(kind string) bool {
+	switch kind {
+	case "", "ReplicaSet", "Deployment", "Rollout", "ReplicationController", "Job":
+		return false
+	default:
+		return true
+	}
+}
+
 // replacementsOf finds the claims that replace others in the snapshot's records.
 func replacementsOf(s *model.Snapshot) map[model.ClaimID]*model.Claim {
 	out := make(map[model.ClaimID]*model.Claim)

@@ -57,10 +57,10 @@ const overdue = 10 * time.Second
 // Leaves says that a pod which is being deleted will soon have left its node, so that pods may wait for its room: its
 // grace ends within wait, which is policy.room_wait, nil for the default. It holds until the time that is returned,
 // when the pod is overdue. Nothing ends pods where the kubelet is silent; those that come back to the node, a
-// DaemonSet's and under its old name a StatefulSet's, leave no room; and devices, and volumes that one pod at a time
-// may use, are given anew only once their pod is gone.
+// DaemonSet's and under its old name a StatefulSet's or maybe an operator's, leave no room; and devices, and volumes that
+// one pod at a time may use, are given anew only once their pod is gone.
 func Leaves(p *model.Pod, c *model.PodClass, n *model.Node, wait *time.Duration, now time.Time) (soon bool, until time.Time) {
-	stays := c.Daemon || c.Mirror || KeepsName(c.OwnerKind) || len(c.DeviceClaims) > 0 ||
+	stays := c.Daemon || c.Mirror || MayKeepName(c.OwnerKind) || len(c.DeviceClaims) > 0 ||
 		slices.ContainsFunc(c.Volumes, func(v model.VolumeTopology) bool { return v.Exclusive })
 	if !p.Terminating || p.TerminationDeadline.IsZero() || !n.Ready || stays {
 		return false, time.Time{}

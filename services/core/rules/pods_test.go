@@ -54,6 +54,8 @@ func TestLeaves(t *testing.T) {
 		"a DaemonSet's":                        {ends(10), model.PodClass{OwnerKind: "DaemonSet", Daemon: true}, ready, nil, false},
 		"the kubelet's own":                    {ends(10), model.PodClass{OwnerKind: "Node", Mirror: true}, ready, nil, false},
 		"a StatefulSet's, which comes back":    {ends(10), model.PodClass{OwnerKind: "StatefulSet"}, ready, nil, false},
+		"an operator's, which may come back":   {ends(10), model.PodClass{OwnerKind: "StrimziPodSet"}, ready, nil, false},
+		"a Deployment's":                       {ends(10), model.PodClass{OwnerKind: "Deployment"}, ready, nil, true},
 		"one that has devices":                 {ends(10), model.PodClass{DeviceClaims: []model.DeviceClaim{{}}}, ready, nil, false},
 		"one that has a volume for itself":     {ends(10), model.PodClass{Volumes: []model.VolumeTopology{{Exclusive: true}}}, ready, nil, false},
 		"one that nothing makes again":         {ends(10), model.PodClass{}, ready, nil, true},

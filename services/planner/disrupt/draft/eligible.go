@@ -172,14 +172,20 @@ func NotStatic(dr *Draft, host int) model.Reason {
 }
 
 // NoneReturns says whether a pod that ends on the node will come back, and need its place: that of a StatefulSet does,
-// under its old name.
+// under its old name, and those of operators may.
 func NoneReturns(dr *Draft, host int) model.Reason {
 	for _, i := range dr.View.Hosts[host].Pods {
-		if p := dr.View.Pods[i]; p.Terminating && rules.KeepsName(p.Class.OwnerKind) {
-			return model.Reason{
-				Code:    model.CodeNominated,
-				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",
-			}
+		p := dr.View.Pods[i]
+		kind := p.Class.OwnerKind
+		if !p.Terminating || p.Class.Daemon || p.Class.Mirror || !rules.MayKeepName(kind) {
+			continue
+		}
+		will := "may"
+		if rules.KeepsName(kind) {
+			will = "will"
+		}
+		return model.Reason{
+			Code: model.CodeNominated, Message: fmt.Sprintf("pod %s is ending there, and its %s %s make it again", p.ID, kind, will), Remedy: "wait",
 		}
 	}
 	return model.Reason{}
