@@ -85,7 +85,7 @@ const grace = 30 * time.Second
 
 // end deletes a pod: it goes on for its grace period where it runs.
 func (c *cluster) end(p *pod) {
-	if p.Terminating {
+	if p.Terminating || c.pods[string(p.ID)] != p { // it may have gone with its node
 		return
 	}
 	if p.Node == "" {
