@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,7 +47,8 @@ func ForPlan(o *awsv1.EC2NodeClass, hash string) (s instancetype.Settings, notes
 		notes = append(notes, ErrPodsPerCore.Error()+"; the plan is made without it")
 	}
 	if _, err := userdata.Render(userdata.Of(spec)); err != nil {
-		notes = append(notes, err.Error()+"; Kerf launches nothing with it, and the plan is made without")
+		said := strings.TrimPrefix(err.Error(), cloud.ErrInvalid.Error()+": ")
+		notes = append(notes, said+"; Kerf launches nothing with it; the plan is made as if it were not set")
 	}
 	notes = append(notes, awsAlone(spec)...)
 	return Settings(spec), append(notes, familyNotes(o.Family())...), nil

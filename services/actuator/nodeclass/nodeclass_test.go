@@ -126,7 +126,7 @@ func TestPlansSayWhichUserDataNoLaunchTakes(t *testing.T) {
 			s.AMISelectorTerms[0].Alias, s.UserData = tc.alias, &tc.text
 		}), "h")
 		got := strings.Join(notes, "; ")
-		if err != nil || (tc.says == "") != (got == "") || !strings.Contains(got, tc.says) {
+		if err != nil || (tc.says == "") != (got == "") || !strings.HasPrefix(got, tc.says) {
 			t.Errorf("%s: noted %q, %v; want %q", name, got, err, tc.says)
 		}
 	}
