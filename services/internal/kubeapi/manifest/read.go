@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -170,7 +171,11 @@ func (r *reader) object(doc document, depth int) {
 			r.wrongValue(doc, h, &header{}, err)
 			return
 		}
-		r.fail(doc.place, "", "", "not a Kubernetes object: want apiVersion, kind and metadata")
+		problem := "not a Kubernetes object: want apiVersion, kind and metadata"
+		if bytes.HasPrefix(doc.json, []byte("[")) {
+			problem = "not a Kubernetes object, but a list: write the objects one after the other, or as items of kind: List"
+		}
+		r.fail(doc.place, "", "", problem)
 		return
 	}
 	if h.APIVersion == "" || h.Kind == "" {
@@ -272,7 +277,7 @@ func (r *reader) known(doc document, h header) {
 		r.fail(doc.place, h.title(), "", err.Error())
 		return
 	}
-	if !r.decode(doc, h, obj) || r.foreignPool(doc.place, h, obj) || !r.required(doc, h, obj) {
+	if !r.decode(doc, h, obj) || r.foreignPool(doc.place, h, obj) || !r.required(doc, h, obj) || !r.valued(doc, h) {
 		return
 	}
 	e := entry{place: doc.place, name: h.title(), object: obj}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/unset"
 )
 
 // required fills in fields that Karpenter's schema insists on, although it is clear what they would be: with a warning,
@@ -58,4 +59,19 @@ func (r *reader) gap(doc document, h header, parent, name, assumed string) bool 
 	}
 	r.warn(place, h.title(), path, "is missing, and Karpenter's schema requires it; assumed: "+assumed)
 	return true
+}
+
+// valued says which fields stand there without a value, as templates leave them, and tells whether the object is to be read.
+func (r *reader) valued(doc document, h header) bool {
+	say := r.warn
+	if r.options.Strict {
+		say = r.fail
+	}
+	fields := unset.Fields(h.kind().Group, doc.json)
+	for _, path := range fields {
+		place := doc.place
+		place.Line = lineOf(doc, path)
+		say(place, h.title(), path, "has no value; the API server refuses that: write one, or remove the field")
+	}
+	return !r.options.Strict || len(fields) == 0
 }

@@ -68,3 +68,31 @@ func TestWhatTheSchemaRequiresIsNotMissedInSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestFieldsWithoutAValueAreTold: templates leave them, Go's decoder takes them for fields that are not there, and an API
+// server refuses them.
+func TestFieldsWithoutAValueAreTold(t *testing.T) {
+	t.Parallel()
+	const pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p, labels: null}\nspec:\n  weight:\n  template:\n    spec:\n" +
+		"      taints:\n      requirements: []\n      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}\n"
+	_, warnings, err := manifest.Decode(strings.NewReader(pool), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const problem = "has no value; the API server refuses that: write one, or remove the field"
+	want := []string{
+		"f.yaml: document 1, line 8: NodePool p: spec.template.spec.taints: " + problem,
+		"f.yaml: document 1, line 5: NodePool p: spec.weight: " + problem,
+	}
+	var said []string
+	for _, w := range warnings {
+		said = append(said, w.String())
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error("-want +got", diff)
+	}
+	_, _, refused := manifest.Options{Strict: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(pool)})
+	if refused == nil || !strings.Contains(refused.Error(), want[0]) || !strings.Contains(refused.Error(), want[1]) {
+		t.Errorf("strict options say %v", refused)
+	}
+}

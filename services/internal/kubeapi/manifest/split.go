@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/parts"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
@@ -38,7 +39,7 @@ func split(src Source) ([]document, error) {
 		problem := fmt.Sprintf("larger than %d MiB: split it, or leave out what Kerf does not need", MaxBytes>>20)
 		return nil, &Error{Place: Place{Source: src.Name}, Problem: problem}
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	text = parts.Plain(text)
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && start[0] == '{' {
 		docs, isJSON := splitJSON(src.Name, text)
 		if len(docs) > MaxDocuments {
@@ -85,18 +86,18 @@ func tooMany(name string) error {
 func splitYAML(name string, text []byte) ([]document, error) {
 	var docs []document
 	number := 0
-	for _, part := range cut(text) {
-		if blank(part.text) {
+	for _, part := range parts.Cut(text) {
+		if parts.Blank(part.Text) {
 			continue
 		}
 		number++
-		place := Place{Source: name, Document: number, Line: part.line}
+		place := Place{Source: name, Document: number, Line: part.Line}
 		if number > MaxDocuments {
 			return nil, tooMany(name)
 		}
-		doc := document{place: place, text: part.text}
+		doc := document{place: place, text: part.Text}
 		var err error
-		if doc.json, err = yaml.YAMLToJSONStrict(part.text); err != nil {
+		if doc.json, err = yaml.YAMLToJSONStrict(part.Text); err != nil {
 			problem := yamlError(place, err)
 			problem.Problem += template.MeantFor(doc.text, problem.Problem)
 			doc = mildly(doc, problem)
@@ -107,58 +108,6 @@ func splitYAML(name string, text []byte) ([]document, error) {
 		docs = append(docs, doc)
 	}
 	return docs, nil
-}
-
-// part is the text between two document markers, and the line that it begins on.
-type part struct {
-	line int
-	text []byte
-}
-
-// cut finds YAML's document markers, which stand at the beginning of a line even
-// within texts of several lines. Text behind a marker belongs to the document.
-func cut(text []byte) []part {
-	parts := []part{{line: 1}}
-	line := 0
-	for rest := text; len(rest) > 0; {
-		line++
-		end := bytes.IndexByte(rest, '\n') + 1
-		if end == 0 {
-			end = len(rest)
-		}
-		this := rest[:end]
-		rest = rest[end:]
-		current := &parts[len(parts)-1]
-		switch {
-		case marker(this, "---"):
-			// The marker stays on its line, so that lines count on.
-			parts = append(parts, part{line: line, text: this})
-		case marker(this, "..."):
-			parts = append(parts, part{line: line + 1})
-		default:
-			current.text = append(current.text, this...)
-		}
-	}
-	return parts
-}
-
-func marker(line []byte, mark string) bool {
-	rest, found := bytes.CutPrefix(line, []byte(mark))
-	return found && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
-}
-
-// blank tells a document with nothing but white space, comments and its marker.
-func blank(text []byte) bool {
-	for l := range bytes.Lines(text) {
-		l = bytes.TrimSpace(l)
-		if bytes.HasPrefix(l, []byte("---")) {
-			l = bytes.TrimSpace(l[3:])
-		}
-		if len(l) > 0 && l[0] != '#' && l[0] != '%' {
-			return false
-		}
-	}
-	return true
 }
 
 // notYAML begins what is wrong with a text.

@@ -18,6 +18,27 @@ func TestDocumentsThatSayNull(t *testing.T) {
 	}
 }
 
+// TestNoDocumentIsLost to how its file was written: by old editors, or by putting files with byte order marks together.
+func TestNoDocumentIsLost(t *testing.T) {
+	t.Parallel()
+	const a, b = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\n"
+	for name, text := range map[string]string{
+		"lines that end as usual":            a + "---\n" + b,
+		"carriage returns alone":             strings.ReplaceAll(a+"---\n"+b, "\n", "\r"),
+		"carriage returns and line feeds":    strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"),
+		"a byte order mark before an object": a + "---\n\ufeff" + b,
+		"a byte order mark before a marker":  "\ufeff" + a + "\ufeff---\n" + b,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, warnings, err := manifest.Decode(strings.NewReader(text), "f.yaml")
+			if err != nil || len(objects) != 2 || len(warnings) != 0 {
+				t.Errorf("%d objects, warnings %v, error %v", len(objects), warnings, err)
+			}
+		})
+	}
+}
+
 // TestMergeKeysRepeatNothing: a field that stands beside a merge key has its own value. What is there twice is told.
 func TestMergeKeysRepeatNothing(t *testing.T) {
 	t.Parallel()
