@@ -33,21 +33,32 @@ func restrictedLabel(key string) string {
 // validatePoolLabels finds requirements and labels of a pool that are in AWS's
 // domain but that no node will ever have, which is a misspelling as a rule.
 func validatePoolLabels(p *karpenterv1.NodePool) field.ErrorList {
-	known := wellKnownLabels()
-	unknown := func(key string) bool { return ownDomain(key) && !slices.Contains(known, key) }
 	template := field.NewPath("spec", "template")
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.Template.Metadata.Labels)) {
-		if unknown(key) {
-			errs = append(errs, unknownLabel(template.Child("metadata", "labels"), key, known))
-		}
+		errs = append(errs, misspelt(key, template.Child("metadata", "labels"))...)
 	}
-	for i, r := range p.Spec.Template.Spec.Requirements {
-		if unknown(r.Key) {
-			errs = append(errs, unknownLabel(template.Child("spec", "requirements").Index(i).Child("key"), r.Key, known))
-		}
+	return append(errs, validateRequiredLabels(p.Spec.Template.Spec.Requirements, template.Child("spec", "requirements"))...)
+}
+
+// validateRequiredLabels finds such labels in a list of requirements.
+func validateRequiredLabels(rs []karpenterv1.Requirement, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, r := range rs {
+		errs = append(errs, misspelt(r.Key, path.Index(i).Child("key"))...)
 	}
 	return errs
+}
+
+func misspelt(key string, at *field.Path) field.ErrorList {
+	if !ownDomain(key) {
+		return nil
+	}
+	known := wellKnownLabels()
+	if slices.Contains(known, key) {
+		return nil
+	}
+	return field.ErrorList{unknownLabel(at, key, known)}
 }
 
 // unknownLabel names the label that was meant, or else all that there are.

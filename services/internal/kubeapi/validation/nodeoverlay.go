@@ -24,6 +24,7 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay) field.ErrorList {
 	spec := field.NewPath("spec")
 	requirements := spec.Child("requirements")
 	errs := Requirements(o.Requirements(), nil, requirements)
+	errs = append(errs, validateRequiredLabels(o.Requirements(), requirements)...)
 	for i, r := range o.Spec.Requirements {
 		if r.Operator == karpenterv1.OpNotIn && len(r.Values) == 0 {
 			errs = append(errs, field.Required(requirements.Index(i).Child("values"), "operator NotIn needs at least one value"))

@@ -26,6 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
@@ -45,13 +46,14 @@ type World struct {
 
 // Builder collects manifests. The zero Builder is empty and ready; it is owned by one goroutine.
 type Builder struct {
-	cluster manifests.Cluster
-	pools   []*karpenterv1.NodePool
-	classes []*awsv1.EC2NodeClass
-	claims  []*karpenterv1.NodeClaim
-	pods    []*madePods // those that wait, or are made
-	daemons bool
-	objects int
+	cluster  manifests.Cluster
+	pools    []*karpenterv1.NodePool
+	overlays []*karpenterv1alpha1.NodeOverlay
+	classes  []*awsv1.EC2NodeClass
+	claims   []*karpenterv1.NodeClaim
+	pods     []*madePods // those that wait, or are made
+	daemons  bool
+	objects  int
 }
 
 // ObjectError is what is wrong with one of the manifests' objects.
@@ -110,6 +112,8 @@ func (b *Builder) Add(o runtime.Object) error {
 	switch o := o.(type) {
 	case *karpenterv1.NodePool:
 		b.pools = append(b.pools, o)
+	case *karpenterv1alpha1.NodeOverlay:
+		b.overlays = append(b.overlays, o)
 	case *awsv1.EC2NodeClass:
 		b.classes = append(b.classes, o)
 	case *appsv1.DaemonSet:
@@ -161,7 +165,7 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	if elsewhere != "" {
 		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
 	}
-	inv.warnings = append(inv.warnings, inv.unknownValues(b.pools, b.pods, w)...)
+	inv.warnings = append(inv.warnings, b.unknownValues(w)...)
 	inv.warnings = append(inv.warnings, inv.unknownLimits(b.pools)...)
 	waiting, err := checkBuffers(s)
 	return Built{s, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err

@@ -13,33 +13,36 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
-// unknownValues warns of values of pools' requirements, and of what pods ask of nodes, that nothing in the catalogue has:
-// beside others that are known they would go unnoticed.
-func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, pods []*madePods, w World) (warnings []string) {
+// unknownValues warns of values of pools' and overlays' requirements, and of what pods ask of nodes, that nothing in the
+// catalogue has: beside others that are known they would go unnoticed.
+func (b *Builder) unknownValues(w World) (warnings []string) {
 	known := known(w)
 	check := func(at, key string, list ...string) {
 		values := known[labels.Normal(key)]
 		for _, v := range list {
 			if values != nil && !values[v] {
-				more := question(v, values)
-				if labels.Normal(key) == labels.InstanceType {
-					more = questionType(v, values)
-				}
-				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, more))
+				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, asked(key, v, values)))
 			}
 		}
 	}
-	for _, p := range pools {
-		for i, r := range p.Spec.Template.Spec.Requirements {
+	required := func(at string, list []karpenterv1.Requirement) {
+		for i, r := range list {
 			if r.Operator == karpenterv1.OpIn || r.Operator == karpenterv1.OpNotIn {
-				check(fmt.Sprintf("%s: spec.template.spec.requirements[%d].values", Title(karpenterv1.KindNodePool, "", p.Name), i), r.Key, r.Values...)
+				check(fmt.Sprintf("%s[%d].values", at, i), r.Key, r.Values...)
 			}
 		}
 	}
-	for _, p := range pods {
+	for _, p := range b.pools {
+		required(Title(karpenterv1.KindNodePool, "", p.Name)+": spec.template.spec.requirements", p.Spec.Template.Spec.Requirements)
+	}
+	for _, o := range b.overlays {
+		required(Title(karpenterv1alpha1.KindNodeOverlay, "", o.Name)+": spec.requirements", o.Requirements())
+	}
+	for _, p := range b.pods {
 		for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {
 			check(p.title+": "+p.at+".nodeSelector", key, p.spec.NodeSelector[key])
 		}
@@ -100,6 +103,14 @@ func known(w World) map[string]map[string]bool {
 		known[labels.Zone][z.Name] = true
 	}
 	return known
+}
+
+// asked is the question which of the known values of a label was meant.
+func asked(key, v string, known map[string]bool) string {
+	if labels.Normal(key) == labels.InstanceType {
+		return questionType(v, known)
+	}
+	return question(v, known)
 }
 
 // typeForm is how AWS names instance types: family, generation and options, and a size.
