@@ -58,8 +58,8 @@ const (
 	NodeLeaving  = "leaving"
 )
 
-// Values of WaitsFor: a plan that speaks of the pod, the scheduler to bind it, pods that are ending to leave, a node to come,
-// and what no plan can do anything about.
+// Values of WaitsFor: a plan that speaks of the pod, the scheduler to bind it, pods that are ending to leave, a node to
+// come, and what no plan can do anything about.
 const (
 	ForPlan      = "plan"
 	ForScheduler = "scheduler"

@@ -102,8 +102,9 @@ func setFree(v *view.View, free bool) {
 	})
 }
 
-// Stay takes all back: what is moved by choice does not wait for room. It returns when the first pod is overdue that was to
-// leave; zero for none. Of the pods that have places, those wait, too, that rules about other pods keep off them until then.
+// Stay takes all back: what is moved by choice does not wait for room. It returns when the first pod is overdue that
+// was to leave; zero for none. Of the pods that have places, those wait, too, that rules about other pods keep off them
+// until then.
 func (a Awaited) Stay(t *topology.Tally, v *view.View, places []pack.Assignment) (overdue time.Time) {
 	leaving := false
 	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })

@@ -228,8 +228,8 @@ func (m *Market) sellsSpot() bool {
 	return m.typesAt.IsZero() || slices.ContainsFunc(m.types, func(t catalog.Type) bool { return t.SupportsSpot })
 }
 
-// Reprice makes the list of offerings anew when prices were asked for, or shortages have changed, as the caller says. Where it
-// is the same again it stays.
+// Reprice makes the list of offerings anew when prices were asked for, or shortages have changed, as the caller says.
+// Where it is the same again it stays.
 func (m *Market) Reprice(shortages bool, short shortage.Memory) {
 	if !m.repriced && !shortages {
 		return

@@ -61,7 +61,8 @@ func (r *reader) gap(doc document, h header, parent, name, assumed string) bool 
 	return true
 }
 
-// valued says which fields stand there without a value, as templates leave them, and tells whether the object is to be read.
+// valued says which fields stand there without a value, as templates leave them, and tells whether the object is to be
+// read.
 func (r *reader) valued(doc document, h header) bool {
 	say := r.warn
 	if r.options.Strict {

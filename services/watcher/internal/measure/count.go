@@ -16,8 +16,9 @@ import (
 // counts are what a snapshot has.
 type counts struct {
 	pods map[clusterpb.PodPhase]int
-	// waiting are pods that are unschedulable, by what they wait for, and oldest for how long one has been that the newest
-	// plan has not left pending, or a plan had a place for lately; left is the same of those that it left pending, by reason.
+	// waiting are pods that are unschedulable, by what they wait for, and oldest for how long one has been that the
+	// newest plan has not left pending, or a plan had a place for lately; left is the same of those that it left
+	// pending, by reason.
 	waiting map[string]int
 	oldest  map[string]time.Duration
 	left    map[string]time.Duration

@@ -35,7 +35,8 @@ type Measure struct {
 type facts struct {
 	left, kept, problems map[string]int // by reason
 	waste                map[string]float64
-	// pending are the pods that it left pending, with the reason, and waits what the others wait for that it has places for.
+	// pending are the pods that it left pending, with the reason, and waits what the others wait for that it has places
+	// for.
 	pending, waits map[string]string
 	// tried are pods that are unschedulable and that it, or a plan of the hour before, had a place for, and when one
 	// had it last.
