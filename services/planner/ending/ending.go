@@ -70,8 +70,10 @@ func (a Awaited) Last(s *pack.Scheduler, v *view.View, places []pack.Assignment,
 	setFree(v, true)
 	defer setFree(v, false)
 	more, left := s.OnHosts(left, EveryHost)
+	last, left := s.OnHostsLast(left, EveryHost)
 	a.add(v, more)
-	return slices.Concat(places, more), left
+	a.add(v, last)
+	return slices.Concat(places, more, last), left
 }
 
 // add notes pods that wait: until the last of those that leave their nodes is overdue, or of all where none leaves there.

@@ -123,15 +123,6 @@ func (s *Scheduler) CountHost(host int, movable []int, n int) {
 	topology.CountStaying(s.tally, s.v, host, int32(n))
 }
 
-// Close makes a host no domain any more.
-func (s *Scheduler) Close(host int) { topology.Occupy(s.tally, host, -1) }
-
-// Reopen takes Close back, as of before the host is gone.
-func Reopen(s *Scheduler, host int) { topology.Occupy(s.tally, host, 1) }
-
-// Rules are those about other pods.
-func (s *Scheduler) Rules() *podrules.Rules { return s.rules }
-
 // Tally is what counts the pods.
 func (s *Scheduler) Tally() *topology.Tally { return s.tally }
 
@@ -155,6 +146,14 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 	if s.Stopped() {
 		return nil, items
 	}
+	return a.assignments, a.left()
+}
+
+// OnHostsLast is OnHosts for pods that nothing will be bought for: a domain that no node is in keeps none of them out.
+func (s *Scheduler) OnHostsLast(items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
+	a := s.newAttempt(items, usable, false)
+	a.unplaced = items
+	a.placeInRounds()
 	return a.assignments, a.left()
 }
 

@@ -385,7 +385,7 @@ func (t *trials) stuck(host int) bool {
 func (t *trials) noteFull(host int, destinations []pack.Assignment, left []market.Item) {
 	for _, it := range left {
 		again := func(s pack.Assignment) bool { return t.draft.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
-		if !t.draft.Scheduler.Rules().Constrained(it.Class) && !slices.ContainsFunc(destinations, again) {
+		if !t.draft.Scheduler.Tally().Rules().Constrained(it.Class) && !slices.ContainsFunc(destinations, again) {
 			t.full[it.Class.Index] = host + 1
 		}
 	}

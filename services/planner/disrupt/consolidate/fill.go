@@ -67,7 +67,7 @@ func (t *trials) worthBuying(items []market.Item, bought []*purchase.NewClaim) b
 func (t *trials) fillUp(items []market.Item) (assigned []pack.Assignment, rest []market.Item) {
 	var free []market.Item
 	for _, it := range items {
-		if t.draft.Scheduler.Rules().Constrained(it.Class) {
+		if t.draft.Scheduler.Tally().Rules().Constrained(it.Class) {
 			rest = append(rest, it)
 		} else {
 			free = append(free, it)

@@ -15,7 +15,7 @@ import (
 func (dr *Draft) noteBufferPods() (held []int) {
 	dr.Buffered, dr.BuffersFixed, held = make([][]int, len(dr.View.Hosts)), make([]bool, len(dr.View.Hosts)), make([]int, len(dr.View.Hosts))
 	for _, a := range dr.BufferPods {
-		tied := dr.Scheduler.Rules().Constrained(dr.View.Pods[a.Pod].Class)
+		tied := dr.Scheduler.Tally().Rules().Constrained(dr.View.Pods[a.Pod].Class)
 		if tied {
 			dr.buffersTied = append(dr.buffersTied, a)
 		}

@@ -28,7 +28,7 @@ type comeback struct {
 
 func newComeback(dr *Draft, more []Decision) *comeback {
 	x := &comeback{
-		dr: dr, all: slices.Concat(dr.Decisions, more), decided: len(dr.Decisions), touched: make([]bool, len(dr.Scheduler.Rules().Counters)),
+		dr: dr, all: slices.Concat(dr.Decisions, more), decided: len(dr.Decisions), touched: make([]bool, len(dr.Scheduler.Tally().Rules().Counters)),
 	}
 	touch := func(c *view.Class) {
 		if n := dr.circles[c.Index]; n != podrules.None {
@@ -48,7 +48,7 @@ func newComeback(dr *Draft, more []Decision) *comeback {
 			}
 		}
 	}
-	for _, c := range dr.Scheduler.Rules().Daemons { // nodes go and come with theirs
+	for _, c := range dr.Scheduler.Tally().Rules().Daemons { // nodes go and come with theirs
 		touch(c)
 	}
 	return x
@@ -100,7 +100,7 @@ func (x *comeback) firstRefused() (refused pack.Assignment, some bool) {
 		for _, h := range d.Hosts {
 			x.dr.Scheduler.CountHost(h, x.dr.Moving[h], 1)
 			if i < x.decided && !d.Reason.ByChoice() {
-				pack.Reopen(x.dr.Scheduler, h)
+				topology.Occupy(x.dr.Scheduler.Tally(), h, 1)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (x *comeback) stuck() (pod pack.Assignment, some bool) {
 		d := &x.all[i]
 		for _, h := range d.Hosts {
 			if i >= x.decided || d.Reason.ByChoice() { // the others are closed already
-				x.dr.Scheduler.Close(h)
+				topology.Occupy(x.dr.Scheduler.Tally(), h, -1)
 			}
 		}
 		moved = append(moved, x.moved(d)...)
@@ -192,7 +192,7 @@ func (x *comeback) groups(moved []pack.Assignment) (places []pack.Assignment, gr
 			if _, known := alike[like]; !known {
 				alike[like] = i
 			}
-			ruled := podrules.HasRequired(x.dr.Scheduler.Rules(), to.Class)
+			ruled := podrules.HasRequired(x.dr.Scheduler.Tally().Rules(), to.Class)
 			groups, places = append(groups, rules.Returning{First: x.dr.View.Pods[a.Pod].ID, Ruled: ruled, Like: alike[like]}), append(places, a)
 		}
 		groups[i].Pods++

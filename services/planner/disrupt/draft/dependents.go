@@ -25,7 +25,7 @@ func (d dependents) clone() dependents {
 // noteDependents notes the places of pods that depend on others.
 func (dr *Draft) noteDependents(assigned []pack.Assignment) {
 	for _, a := range assigned {
-		for _, n := range dr.Scheduler.Rules().DependsOn(dr.View.Pods[a.Pod].Class) {
+		for _, n := range dr.Scheduler.Tally().Rules().DependsOn(dr.View.Pods[a.Pod].Class) {
 			alike := func(x pack.Assignment) bool {
 				return x.Host == a.Host && x.Claim == a.Claim && dr.View.Pods[x.Pod].Class == dr.View.Pods[a.Pod].Class
 			}
@@ -92,7 +92,7 @@ func (dr *Draft) relied(a pack.Assignment, how string) model.Reason {
 // countsOf are the counts that decisions change, by pods that leave, pods that end with their nodes, and those that new
 // nodes bring.
 func (dr *Draft) countsOf(decisions []Decision) (changed []int32) {
-	rules := dr.Scheduler.Rules()
+	rules := dr.Scheduler.Tally().Rules()
 	for _, d := range decisions {
 		for _, p := range d.Evicted {
 			changed = append(changed, rules.CountedBy(dr.View.Pods[p].Class)...)

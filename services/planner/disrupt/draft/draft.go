@@ -166,7 +166,7 @@ func New(in Params) *Draft {
 			dr.starting[h.Pool.Index]++
 		}
 	}
-	dr.circles = podrules.Circles(dr.Scheduler.Rules())
+	dr.circles = podrules.Circles(dr.Scheduler.Tally().Rules())
 	dr.noteDependents(in.Assignments)
 	dr.placed = slices.DeleteFunc(slices.Clone(in.Assignments), func(a pack.Assignment) bool {
 		_, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID)

@@ -139,7 +139,7 @@ func (e *emptiest) put(c *view.Class, pods []int, receivers []*receiver) (left [
 	}
 	heap.Init(q)
 	var aside []*receiver
-	tied := e.draft.Scheduler.Rules().Constrained(c)
+	tied := e.draft.Scheduler.Tally().Rules().Constrained(c)
 	for len(pods) > 0 && q.Len() > 0 {
 		to := q.all[0]
 		if !e.takes(to, c) {
@@ -165,7 +165,7 @@ func (e *emptiest) takes(to *receiver, c *view.Class) bool {
 		return e.draft.Matcher.Capacity(c, to.host, 1) == 1
 	}
 	fits := view.Fits(to.free, c.Requested, 1) == 1 && to.claim.Best().Takes(&market.Item{Class: c}, false)
-	return fits && (!e.draft.Scheduler.Rules().Constrained(c) || to.claim.Site != nil && e.draft.Scheduler.Tally().Allows(c, to.claim.Site))
+	return fits && (!e.draft.Scheduler.Tally().Rules().Constrained(c) || to.claim.Site != nil && e.draft.Scheduler.Tally().Allows(c, to.claim.Site))
 }
 
 // queue has the emptiest of some receivers first; of equal ones that which came first.

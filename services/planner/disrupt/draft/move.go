@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 )
 
 // Move puts the pods of hosts elsewhere in the view, on hosts that usable allows: on those that are ready as long as
@@ -50,7 +51,7 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 // stay are left to later plans. None of the pods relies on what another of the hosts has, or is.
 func (dr *Draft) MoveAtOnce(hosts []int) Decision {
 	for _, h := range hosts {
-		dr.Scheduler.Close(h)
+		topology.Occupy(dr.Scheduler.Tally(), h, -1)
 	}
 	d, _, _ := dr.Move(hosts, dr.Reliable)
 	return d

@@ -63,7 +63,7 @@ func (x *replacer) nowhere(host int) model.Reason {
 // learn finds out whether pods of a class, of which one on a host that is to go found no place, have none even one by
 // one. Pods with rules about others may find one later.
 func (x *replacer) learn(it market.Item) {
-	if _, known := x.alone[it.Class]; known || x.draft.Scheduler.Rules().Constrained(it.Class) {
+	if _, known := x.alone[it.Class]; known || x.draft.Scheduler.Tally().Rules().Constrained(it.Class) {
 		return
 	}
 	mark := x.draft.Scheduler.Mark()
