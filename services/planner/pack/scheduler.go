@@ -246,7 +246,10 @@ func (a *attempt) place() view.Mark {
 	for _, it := range a.items {
 		switch {
 		case a.order.stepwise, a.buysNodes && a.s.sharesClaims(it.Class):
-			a.leaveUnplaced(it.Class, it.Pods) // pods that share a resource claim must be together
+			a.leaveUnplaced(it.Class, it.Pods)
+		case a.s.sharesClaims(it.Class): // pods that share a resource claim must be together
+			n := a.repairClass(it.Class, it.Pods, &round{})
+			a.leaveUnplaced(it.Class, it.Pods[n:])
 		case a.hasPodRules(it.Class) || a.order.mixed:
 			constrained = append(constrained, it)
 		default:
