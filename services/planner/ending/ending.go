@@ -28,25 +28,19 @@ func Leave(t *topology.Tally, v *view.View, waiting int) {
 	})
 }
 
-// Awaited says of pods that wait for others to leave until when they do at the latest.
-type Awaited map[int]time.Time
+// Awaited says of pods that wait for others to leave until when they do at the latest, as long as they have these places.
+type Awaited map[pack.Assignment]time.Time
 
 // Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
-// long. Where no pod leaves, or all pods find room, it says false, and nothing has changed.
-func (a Awaited) Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, waits bool) {
-	leaving := false
+// long. Where none of them is to wait, nothing has changed. Leaving says that there are pods that leave.
+func (a Awaited) Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, leaving bool) {
 	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
 	if len(pods) == 0 || !leaving {
 		return nil, pods, false
 	}
 	mark := s.Mark()
 	places, left := s.OnHosts(market.Items(v.World, pods), EveryHost)
-	if len(left) == 0 {
-		s.Revert(mark)
-		return nil, pods, false
-	}
 	setFree(v, true)
-	defer setFree(v, false)
 	var patient []int
 	for _, p := range podsOf(left) {
 		if rules.Patient(v.Pods[p].Pod, v.Policy.RoomWait, v.Now) {
@@ -56,6 +50,11 @@ func (a Awaited) Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pac
 		}
 	}
 	later, left := s.OnHosts(market.Items(v.World, patient), EveryHost)
+	if len(later) == 0 {
+		s.Revert(mark)
+		return nil, pods, true
+	}
+	setFree(v, false)
 	rest = append(rest, podsOf(left)...)
 	slices.Sort(rest)
 	a.add(v, later)
@@ -88,9 +87,9 @@ func (a Awaited) add(v *view.View, later []pack.Assignment) {
 		}
 	})
 	for _, s := range later {
-		a[s.Pod] = all
+		a[s] = all
 		if until, ok := last[s.Host]; ok {
-			a[s.Pod] = until
+			a[s] = until
 		}
 	}
 }

@@ -148,29 +148,28 @@ func (c *cycle) removeUnhealthy() {
 // mind; then on the claim that was bought for it, so that nothing is bought twice; then the rest wherever it fits, and, if
 // that was asked for, on claims to buy.
 func (c *cycle) assign() {
-	var rest []int
 	mark := c.scheduler.Mark()
 	asked := slices.Concat(c.demand.pods, c.demand.queued)
 	slices.Sort(asked)
-	c.assigned, rest = c.assignMeant(asked)
-	meant := c.assigned
+	before, rest := c.assignMeant(asked)
 	if len(c.demand.queued) > 0 {
-		rest, meant = c.leaveToScheduler(rest), nil
+		c.assigned, before, rest = before, nil, c.leaveToScheduler(rest)
+		for _, a := range c.assigned { // they stay where they are, whatever is bought
+			c.tally.Freeze(c.Pods[a.Pod].Class, c.tally.Host(a.Host), false)
+		}
 		mark = c.scheduler.Mark()
 	}
-	places, left, waits := c.awaited.Wait(c.scheduler, c.view, rest)
-	if waits {
-		c.assigned, rest, meant, mark = slices.Concat(c.assigned, places), left, nil, c.scheduler.Mark()
-	}
+	places, rest, leaving := c.awaited.Wait(c.scheduler, c.view, rest)
+	before = slices.Concat(before, places)
 	var assigned []pack.Assignment
 	if items := market.Items(c.World, rest); c.asks(model.KindProvision) {
-		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, ending.EveryHost)
-		c.assigned = c.assigned[len(meant):]
+		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, before, items, ending.EveryHost)
 	} else {
 		assigned, c.unplaced = c.scheduler.OnHosts(items, ending.EveryHost)
+		assigned = slices.Concat(before, assigned)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
-	if waits {
+	if leaving {
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 	}
 }

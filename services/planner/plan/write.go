@@ -103,7 +103,7 @@ func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Pla
 		if s.Claim == nil {
 			out[i] = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
 		}
-		out[i].Order, out[i].WaitUntil = int32(uint32(x)), c.awaited[s.Pod]
+		out[i].Order, out[i].WaitUntil = int32(uint32(x)), c.awaited[s]
 	}
 	return out
 }
