@@ -12,7 +12,8 @@ type Family uint64
 // or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit. Kinds are all reasons to disrupt
 // nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by several
 // topologies at once, Devices those of dynamic resource allocation, NewAttach attach limits that new nodes share with
-// those of their type, and Exclusive volumes that one pod at a time may use.
+// those of their type, Exclusive volumes that one pod at a time may use, and Ending pods that are being deleted, and pods
+// that wait for their room.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -50,6 +51,7 @@ const (
 	Devices
 	NewAttach
 	Exclusive
+	Ending
 	end
 )
 
@@ -62,7 +64,7 @@ func names() []string {
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
 		"host-affinity", "daemon-ties", "roomy", "resource-limits", "leaving", "static", "expected", "removals", "buffers", "overlays",
 		"kinds", "defaults", "several", "devices", "new-attach",
-		"exclusive",
+		"exclusive", "ending",
 	}
 }
 

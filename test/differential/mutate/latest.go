@@ -61,13 +61,6 @@ func weakerLatest() []Mutation {
 				in.Snapshot.Claims[i].State = max(model.ClaimPlanned, min(in.Snapshot.Claims[i].State, model.ClaimInitialized))
 			}
 		}},
-		{Name: "pods that are ending are as good as gone", Families: gen.Nodes | gen.PodAntiAffinity | gen.Ports, Believe: func(in *model.Input) {
-			for i := range in.Snapshot.Pods {
-				if p := &in.Snapshot.Pods[i]; p.Terminating {
-					p.TerminationDeadline = in.Now
-				}
-			}
-		}},
 		{Name: "a buffer's pods ask for half", Families: gen.Buffers, Believe: classes(func(c *model.PodClass) {
 			if c.OwnerKind == "CapacityBuffer" {
 				for i := range c.Requests {

@@ -24,7 +24,7 @@ type Mutation struct {
 }
 
 // All lists the mutations.
-func All() []Mutation { return slices.Concat(weaker(), stricter(), ties(), latest()) }
+func All() []Mutation { return slices.Concat(weaker(), stricter(), ties(), latest(), ending()) }
 
 // Unruly are the families without a rule to break: priority decides which pods go first, not what may run where, and
 // clusters in which most pods fit have all rules.

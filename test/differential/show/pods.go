@@ -24,7 +24,7 @@ func (w *writer) pod(p *model.Pod) {
 		w.line("# a pod of DaemonSet", c.OwnerName+": "+string(p.ID)+" on "+string(p.Node))
 		return
 	}
-	words := append(w.podWords(c, false), flag("terminating", p.Terminating && p.TerminationDeadline.IsZero()), pair("ends-in", ends(p)), pair("expected", string(p.ExpectedNode)))
+	words := append(w.podWords(c, false), flag("terminating", p.Terminating && p.TerminationDeadline.IsZero()), pair("ends-in", ends(p)), pair("expected", string(p.ExpectedNode)), pair("unschedulable", since(p)))
 	w.line("pod", string(p.ID), words...)
 }
 
@@ -169,4 +169,11 @@ func ends(p *model.Pod) string {
 		return ""
 	}
 	return p.TerminationDeadline.Sub(gen.Now()).String()
+}
+
+func since(p *model.Pod) string {
+	if p.UnschedulableTime.IsZero() {
+		return ""
+	}
+	return gen.Now().Sub(p.UnschedulableTime).String()
 }

@@ -28,6 +28,9 @@ func Scenario(c gen.Case, title string) string {
 	if len(c.Input.Kinds) > 0 {
 		w.WriteString("kinds provision\n")
 	}
+	if c.Input.Policy.RoomWait != nil {
+		w.line("room-wait", c.Input.Policy.RoomWait.String())
+	}
 	for _, t := range c.Input.Policy.DefaultSpread {
 		w.line("default-spread", key(t.TopologyKey), number("skew", int64(t.MaxSkew)), flag("soft", !t.Required))
 	}
