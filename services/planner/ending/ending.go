@@ -34,8 +34,7 @@ type Awaited map[pack.Assignment]time.Time
 // Wait gives pods what room there is, and to those that find none that of pods that leave, unless they have waited for
 // long. Where none of them is to wait, nothing has changed. Leaving says that there are pods that leave.
 func (a Awaited) Wait(s *pack.Scheduler, v *view.View, pods []int) (places []pack.Assignment, rest []int, leaving bool) {
-	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
-	if len(pods) == 0 || !leaving {
+	if len(pods) == 0 || !anyLeft(v) {
 		return nil, pods, false
 	}
 	mark := s.Mark()
@@ -75,7 +74,8 @@ func (a Awaited) Last(s *pack.Scheduler, v *view.View, places []pack.Assignment,
 	return slices.Concat(places, more, last), left
 }
 
-// add notes pods that wait: until the last of those that leave their nodes is overdue, or of all where none leaves there.
+// add notes pods that wait on nodes that there are: until the last of those that leave there is overdue, or of all where
+// none does.
 func (a Awaited) add(v *view.View, later []pack.Assignment) {
 	if len(later) == 0 {
 		return
@@ -87,11 +87,19 @@ func (a Awaited) add(v *view.View, later []pack.Assignment) {
 		}
 	})
 	for _, s := range later {
+		if v.Hosts[s.Host].Node == nil {
+			continue // it waits for a claim in flight, for which its time says nothing
+		}
 		a[s] = all
 		if until, ok := last[s.Host]; ok {
 			a[s] = until
 		}
 	}
+}
+
+func anyLeft(v *view.View) (some bool) {
+	each(v, func(pod int, _ bool, _ time.Time) { some = some || view.Left(v, pod) })
+	return some
 }
 
 // setFree makes the room of all pods free that leave, or takes it back: what others were given of it is theirs.
@@ -107,9 +115,7 @@ func setFree(v *view.View, free bool) {
 // was to leave; zero for none. Of the pods that have places, those wait, too, that rules about other pods keep off them
 // until then.
 func (a Awaited) Stay(t *topology.Tally, v *view.View, places []pack.Assignment) (overdue time.Time) {
-	leaving := false
-	each(v, func(pod int, _ bool, _ time.Time) { leaving = leaving || view.Left(v, pod) })
-	if !leaving {
+	if !anyLeft(v) {
 		return overdue
 	}
 	ruled := slices.DeleteFunc(slices.Clone(places), func(s pack.Assignment) bool {

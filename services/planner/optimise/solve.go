@@ -280,13 +280,14 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		return
 	}
 	root, way, before := slices.Clone(x.Pool), 0, x.Work()
-	for limit := budget * 9 / 10; ; {
+	limit := max(budget*9/10, before+budget*3/10)
+	for late := false; ; late = true {
 		x.Program.WorkLimit = max(budget, limit)
 		way = s.dives(x, root, way, limit)
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
 		far := s.far()
-		if limit > budget || !s.closer && !far || s.enough() {
+		if late || !s.closer && !far || s.enough() {
 			break
 		}
 		if limit = diveShare * budget; far {
@@ -312,14 +313,13 @@ func (s *solver) relax(x *pricing.Columns, g pricing.Effort, others ...compact.F
 	s.value(x)
 }
 
-// relaxLonger goes on where the programme is so far from its bound still that no plan could be proven to be near it.
+// relaxLonger goes on where the programme is further from its bound than a plan is to be, until it is well within that.
 func (s *solver) relaxLonger(x *pricing.Columns, budget int64) {
-	gap := 2 * s.gap / lpShare
 	if !s.longer() || x.Converged(s.gap) {
 		return
 	}
 	x.Program.WorkLimit = lateRelaxShare * budget
-	x.Generate(pricing.Effort{Gap: gap, Limit: x.Program.WorkLimit, Depth: 2, Stop: s.stopped})
+	x.Generate(pricing.Effort{Gap: 2 * s.gap / lpShare, Limit: x.Program.WorkLimit, Depth: 2, Stop: s.stopped})
 	s.value(x)
 }
 
@@ -367,10 +367,10 @@ func (s *solver) enough() bool {
 	return s.stopped() || s.best.Pods == 0 && float64(s.aim()) <= max(float64(s.bound), lp)*(1+s.gap)
 }
 
-// longer says that work may go beyond the budget: a plan is asked for, which is to be carried out.
+// longer says that work may go beyond the budget, which is not given: a plan is asked for, which is to be carried out.
 func (s *solver) longer() bool {
 	p := s.c.Source
-	return !p.Tried && !p.Loose && !p.Worth && !p.BoundOnly && !s.simpler && s.best.Pods == 0
+	return p.Work == 0 && !p.Tried && !p.Loose && !p.Worth && !p.BoundOnly && !s.simpler && s.best.Pods == 0
 }
 
 // far says that the best plan is so far from its bound that more work may be spent on it.

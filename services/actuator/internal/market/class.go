@@ -120,8 +120,8 @@ func (c *Class) Status() cluster.ClassStatus {
 	}
 }
 
-// Inventory is what the inventory says of the class, and its catalogue; nil when it has none. Both are others only where
-// they differ: AWS is asked again and again, and says the same as a rule.
+// Inventory is what the inventory says of the class, and its catalogue; nil when it has none. The class is
+// another only where it differs: AWS is asked again and again, and says the same as a rule.
 func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
 	if c.shown != nil && !c.stale {
 		return c.shown, c.shapes

@@ -71,7 +71,7 @@ func (n *Nodes) Reason(p *view.Pool, why model.DisruptionReason, more int) model
 }
 
 // EmptyReason says that a pool's budget keeps an empty host. One that is not ready counts once, so that it does not keep
-// itself: nothing is lost with it.
+// itself: nothing is lost with it. For other reasons it counts twice, as pods would move because of it.
 func (n *Nodes) EmptyReason(host int, p *view.Pool) model.Reason {
 	others := rules.PoolNodes{Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index] - 1, More: 1}
 	if n.down[host] && rules.BudgetAllows(n.active[p.Index], model.ReasonEmpty, others).OK() {

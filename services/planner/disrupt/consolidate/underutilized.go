@@ -58,14 +58,14 @@ func poolSettled(dr *draft.Draft, host int) model.Reason {
 	pool := dr.View.Hosts[host].Pool
 	starting, started := dr.Starting(pool)
 	fresh, _ := draft.Fresh(dr, pool)
-	if fresh += starting; float64(fresh) <= freshShare*float64(started+starting-fresh) {
+	if float64(fresh) <= freshShare*float64(starting+started) {
 		return model.Reason{}
 	}
 	return model.Reason{
 		Code: model.CodePoolGrowing, Subject: dr.View.Hosts[host].Name(),
-		Message: fmt.Sprintf("its pool has just grown: %s for pending pods, and %d others; no new one is bought to save money",
-			fit.Count(fresh, "node"), started+starting-fresh),
-		Remedy: "wait until they have run for a moment",
+		Message: fmt.Sprintf("its pool has just grown: %s for pending pods, on the way or just started, beside %s; no new one is bought to save money",
+			fit.Count(fresh, "node"), fit.Count(starting+started-fresh, "other")),
+		Remedy: "wait for a moment",
 	}
 }
 
