@@ -135,10 +135,6 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 			p.pool().NodeClass, p.claim().NodeClass, p.claim().InstanceType, p.claim().CreateTime = "al2023", "al2023", "m1.large", minute(-45)
 		}, 15},
 
-		"a node that came for pods a moment ago": {func(p *past) { p.grown(""); p.claim().InitializeTime = minute(-0.25) }, 0.5},
-		"one that came for a moved pod":          {func(p *past) { p.grown("d-moved"); p.claim().InitializeTime = minute(-0.25) }, 0},
-		"one that came a while ago":              {func(p *past) { p.grown(""); p.claim().InitializeTime = minute(-0.75) }, 0},
-
 		"pods that end":                  {func(p *past) { p.ends(-0.5) }, 1.5},
 		"pods that should have ended":    {func(p *past) { p.ends(-20) }, 0},
 		"a pod of a DaemonSet that ends": {func(p *past) { p.ends(-0.5).Daemon = true }, 0},
@@ -179,14 +175,6 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 			}
 		})
 	}
-}
-
-// grown gives the node a pod and a price, so that a cheaper one may take its place; it came for a disruption, "" for none.
-func (p *past) grown(replaces model.DisruptionID) {
-	quiet := time.Duration(0)
-	p.pod("1", -10)
-	p.pool().ConsolidationPolicy, p.pool().ConsolidateAfter = model.WhenEmptyOrUnderutilized, &quiet
-	p.claim().Price, p.claim().Replaces = 1000, replaces
 }
 
 func (p *past) protect(until time.Time) {

@@ -40,7 +40,7 @@ type Result struct {
 	// were looked for; else nothing is said of any.
 	Deferred []int
 	Known    bool
-	// Settled is when pods, or pools, have settled that keep nodes for now; zero where there are none.
+	// Settled is when pods have settled that keep nodes for now; zero where there are none.
 	Settled time.Time
 }
 
@@ -71,10 +71,6 @@ func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Resul
 	for _, h := range c.open {
 		if !dr.Verdicts[h].OK() {
 			c.Summary.Judged++
-		}
-		if !poolSettled(dr, h).OK() {
-			_, until := draft.Fresh(dr, dr.View.Hosts[h].Pool)
-			c.Settled = rules.Earliest(c.Settled, until)
 		}
 	}
 	return c.Result

@@ -48,9 +48,6 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	if why := j.flexible(d); !why.OK() {
 		return why
 	}
-	if why := j.poolsSettled(d); !why.OK() {
-		return why
-	}
 	if why := j.spotForSpot(d); !why.OK() {
 		return why
 	}
@@ -59,19 +56,6 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	}
 	d.Reason, d.Saving = model.ReasonUnderutilized, price-list
 	d.Explanation = j.explain(d, price, list)
-	return model.Reason{}
-}
-
-// poolsSettled keeps a decision that buys nodes from pools that have just grown.
-func (j *judge) poolsSettled(d *draft.Decision) model.Reason {
-	if len(d.Replacements) == 0 {
-		return model.Reason{}
-	}
-	for _, h := range d.Hosts {
-		if why := poolSettled(j.draft, h); !why.OK() {
-			return why
-		}
-	}
 	return model.Reason{}
 }
 

@@ -98,8 +98,8 @@ func (t *trials) tryOneNode(d draft.Decision, left []market.Item) model.Reason {
 	_, bought, unplaced := t.draft.Scheduler.Buy(left, t.draft.Limits.Clone())
 	if len(unplaced) == 0 && len(bought) > 1 {
 		d.Replacements = bought
-		if why := t.accept([]draft.Decision{d}); why.OK() || why.Code == model.CodePoolGrowing {
-			return why
+		if t.accept([]draft.Decision{d}).OK() {
+			return model.Reason{}
 		}
 	}
 	t.draft.Scheduler.Revert(mark)

@@ -48,27 +48,6 @@ func poolNotGrowing(dr *draft.Draft, host int) model.Reason {
 	}
 }
 
-// freshShare is how much of a pool may have come for pending pods a moment ago for new nodes to be bought to save money. A
-// pool that grows by more and does not get larger has no node that lives for a quarter of an hour.
-const freshShare = 0.05
-
-// poolSettled keeps new nodes from being bought to save money in a pool that has just grown: more pods are likely to come,
-// and what is packed well now the next ones change. Their pods may still go where they fit.
-func poolSettled(dr *draft.Draft, host int) model.Reason {
-	pool := dr.View.Hosts[host].Pool
-	starting, started := dr.Starting(pool)
-	fresh, _ := draft.Fresh(dr, pool)
-	if float64(fresh) <= freshShare*float64(starting+started) {
-		return model.Reason{}
-	}
-	return model.Reason{
-		Code: model.CodePoolGrowing, Subject: dr.View.Hosts[host].Name(),
-		Message: fmt.Sprintf("its pool has just grown: %s for pending pods, on the way or just started, beside %s; no new one is bought to save money",
-			fit.Count(fresh, "node"), fit.Count(starting+started-fresh, "other")),
-		Remedy: "wait for a moment",
-	}
-}
-
 // poolNotShrinking keeps nodes while many pods of their pool end: workloads are being scaled down, and what is left of
 // them is not known before that is over. What was moved until then would be moved again, to nodes that were bought for
 // too many.

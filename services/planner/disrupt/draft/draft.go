@@ -96,10 +96,6 @@ type Draft struct {
 	// starting and started count, by pool, nodes for pending pods that are bought or on their way, and nodes that have
 	// started.
 	starting, started []int
-	// fresh counts, by pool, nodes for pending pods that are bought, on their way for less than startsWithin, or started
-	// less than freshFor ago, and freshUntil is when none of those that there are does so any more.
-	fresh      []int
-	freshUntil []time.Time
 	// ending and running count, by pool, pods on nodes that stay: those that are being deleted, and the others.
 	// DaemonSets' are not meant.
 	ending, running []int
@@ -141,9 +137,8 @@ func New(in Params) *Draft {
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
 	dr.nodesOf, dr.dependents = make(map[model.ClaimID]int), make(dependents)
-	dr.started, dr.freshUntil = make([]int, len(dr.View.Pools)), make([]time.Time, len(dr.View.Pools))
+	dr.started = make([]int, len(dr.View.Pools))
 	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
-	dr.fresh = slices.Clone(dr.starting)
 	dr.ending, dr.running = countEnding(dr.View)
 	held := dr.noteBufferPods()
 	for i, h := range dr.View.Hosts {
@@ -161,10 +156,8 @@ func New(in Params) *Draft {
 		case h.Pool == nil || h.Claim == nil || h.Leaving:
 		case h.Claim.State == model.ClaimInitialized:
 			dr.started[h.Pool.Index]++
-			noteFresh(dr, h, h.Claim.InitializeTime.Add(freshFor))
 		case h.Claim.State.InFlight() && h.Claim.Replaces == "":
 			dr.starting[h.Pool.Index]++
-			noteFresh(dr, h, h.Claim.CreateTime.Add(startsWithin))
 		}
 	}
 	dr.circles = podrules.Circles(dr.Scheduler.Tally().Rules())
@@ -179,30 +172,6 @@ func New(in Params) *Draft {
 // Starting is how many nodes of a pool are bought or on their way for pending pods, and how many have started.
 func (dr *Draft) Starting(p *view.Pool) (starting, started int) {
 	return dr.starting[p.Index], dr.started[p.Index]
-}
-
-// freshFor is how long a node that came for pending pods counts as fresh once it has started: about until its pods weigh
-// no more than twice as much for having just started. startsWithin is how long one counts before: one that hangs is not to
-// hold up the pool until it is given up.
-const (
-	freshFor     = 45 * time.Second
-	startsWithin = 3 * time.Minute
-)
-
-func noteFresh(dr *Draft, h *view.Host, until time.Time) {
-	if h.Claim.Replaces != "" || !until.After(dr.View.Now) {
-		return
-	}
-	dr.fresh[h.Pool.Index]++
-	if until.After(dr.freshUntil[h.Pool.Index]) {
-		dr.freshUntil[h.Pool.Index] = until
-	}
-}
-
-// Fresh is how many of a pool's nodes came for pending pods a moment ago, or are about to, and when none has any more of
-// those that there are.
-func Fresh(dr *Draft, p *view.Pool) (nodes int, until time.Time) {
-	return dr.fresh[p.Index], dr.freshUntil[p.Index]
 }
 
 func countEnding(v *view.View) (ending, running []int) {

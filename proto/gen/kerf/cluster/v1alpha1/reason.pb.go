@@ -144,8 +144,7 @@ const (
 	ReasonCode_REASON_CODE_NOT_TRIED ReasonCode = 92
 	// A volume of a pod can be reached from this node alone.
 	ReasonCode_REASON_CODE_VOLUME_PINNED ReasonCode = 93
-	// Many nodes of the pool are starting for pending pods, and what is needed is not known before those run. Or some have
-	// just started: no new node is bought to save money then.
+	// Many nodes of the pool are starting for pending pods, and what is needed is not known before those run.
 	ReasonCode_REASON_CODE_POOL_GROWING ReasonCode = 94
 	// The cluster is shifted away from the node's zone, and its nodes are left alone.
 	ReasonCode_REASON_CODE_ZONE_SHIFTED ReasonCode = 95
