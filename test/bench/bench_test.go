@@ -136,8 +136,8 @@ func TestPriceAloneNeverCostsMoreThanTheDefaultPolicy(t *testing.T) {
 }
 
 func TestLoadsWithoutRulesAreNearTheirBound(t *testing.T) {
-	// With the work of one budget these were 0.6 and 1.4 % above it.
-	for _, seed := range []int{506, 534} {
+	// With the work of one budget these were 0.9 and 0.7 % above it.
+	for _, seed := range []int{504, 522} {
 		r, err := bench.Measure(bench.Job{Catalog: "market", Workload: workload.Plain(seed)})
 		if err != nil {
 			t.Fatal(err)
