@@ -24,7 +24,6 @@ const (
 	Bound       = "pod bound"
 	Gone        = "pod gone"
 	LeftPending = "pods left pending"
-	AwaitRoom   = "pods wait for room"
 	Disrupt     = "disruption"
 	ThrownAway  = "plan thrown away"
 	Accepted    = "decision accepted"
@@ -47,6 +46,7 @@ const (
 	Reason     = attribute.Key("kerf.reason")
 	Message    = attribute.Key("kerf.message")
 	Excluded   = attribute.Key("kerf.excluded")
+	AwaitRoom  = attribute.Key("kerf.pods.wait_for_room")
 )
 
 // Span is a row of the reference.

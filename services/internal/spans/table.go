@@ -13,11 +13,10 @@ func Table() []Span {
 				"had not looked at everything, or asked for this one at its time",
 		},
 		{
-			Name: Plan, Parent: Batch, Attributes: []attribute.Key{Revision, Pods, PlanID},
-			Text: "The plan is made and verified.",
+			Name: Plan, Parent: Batch, Attributes: []attribute.Key{Revision, Pods, PlanID, AwaitRoom},
+			Text: "The plan is made and verified. For the pods that it has wait for others to leave nodes it buys nothing.",
 			Events: []Event{
 				{LeftPending, "The plan finds nothing for these pods; one event for each reason.", []attribute.Key{Reason, Message, Pods}},
-				{AwaitRoom, "The plan has these pods wait for others to leave nodes, and buys nothing for them.", []attribute.Key{Pods}},
 				{Disrupt, "The plan takes nodes away; one event for each disruption.", []attribute.Key{Decision, Reason, Message}},
 				{ThrownAway, "A plan broke a rule, and was made again without what broke it.", []attribute.Key{Message, Excluded}},
 			},

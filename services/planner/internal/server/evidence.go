@@ -11,8 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/spans"
 )
 
-// evidence tells, as events of the plan's span, which nodes the plan takes away and why, why pods are left pending:
-// one event for each reason, with the sentence of the first of them; and how many wait for room.
+// evidence tells, as events of the plan's span, which nodes the plan takes away and why, and why pods are left pending:
+// one event for each reason, with the sentence of the first of them.
 func evidence(span trace.Span, p *plannerpb.Plan) {
 	if !span.IsRecording() {
 		return
@@ -33,9 +33,6 @@ func evidence(span trace.Span, p *plannerpb.Plan) {
 			first[r.GetCode()] = r.GetMessage()
 			codes = append(codes, r.GetCode())
 		}
-	}
-	if n := convert.AwaitRoom(p); n > 0 {
-		span.AddEvent(spans.AwaitRoom, trace.WithAttributes(spans.Pods.Int(n)))
 	}
 	slices.Sort(codes)
 	for _, code := range codes {

@@ -156,7 +156,7 @@ func (s *Server) answer(ctx context.Context, q question, d *plannerpb.Decide) (*
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
 	}
-	span.SetAttributes(spans.PlanID.String(p.GetId()))
+	span.SetAttributes(spans.PlanID.String(p.GetId()), spans.AwaitRoom.Int(convert.AwaitRoom(p)))
 	evidence(span, p)
 	p.Traceparent = telemetry.TraceparentFromContext(ctx)
 	return p, nil

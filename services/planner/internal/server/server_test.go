@@ -492,7 +492,7 @@ func TestAPlanContinuesTheTrace(t *testing.T) {
 	if got.Parent.SpanID().String() != "b7ad6b7169203331" || !strings.Contains(p.GetTraceparent(), got.SpanContext.SpanID().String()) {
 		t.Errorf("parent %s, plan's traceparent %s, span %s", got.Parent.SpanID(), p.GetTraceparent(), got.SpanContext.SpanID())
 	}
-	want := []attribute.KeyValue{attribute.Int64("kerf.snapshot.revision", 1), attribute.Int("kerf.pods", 3), attribute.String("kerf.plan.id", p.GetId())}
+	want := []attribute.KeyValue{attribute.Int64("kerf.snapshot.revision", 1), attribute.Int("kerf.pods", 3), attribute.String("kerf.plan.id", p.GetId()), attribute.Int("kerf.pods.wait_for_room", 0)}
 	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got.Attributes)); diff != "" {
 		t.Error(diff)
 	}
