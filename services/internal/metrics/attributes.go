@@ -99,9 +99,10 @@ func disruption() Attribute {
 
 func reason() Attribute { return open(Reason, "code of [reasons.md](reasons.md)") }
 
-func waitsFor() Attribute {
-	return closed(WaitsFor, ForPlan, ForScheduler, ForRoom, ForNode, ForNothing)
-}
+func waitsFor() Attribute { return closed(WaitsFor, WaitValues()...) }
+
+// WaitValues are all values of WaitsFor.
+func WaitValues() []string { return []string{ForPlan, ForScheduler, ForRoom, ForNode, ForNothing} }
 
 func resource() Attribute { return open(Resource, "a resource") }
 

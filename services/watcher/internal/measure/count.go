@@ -160,7 +160,7 @@ func (c counts) set(o metrics.Observation) {
 	} {
 		o.Set(metrics.PodCount, float64(c.pods[phase]), metrics.PodPhase.String(name))
 	}
-	for _, what := range []string{metrics.ForPlan, metrics.ForScheduler, metrics.ForRoom, metrics.ForNode, metrics.ForNothing} {
+	for _, what := range metrics.WaitValues() {
 		o.Set(metrics.PodsWaiting, float64(c.waiting[what]), metrics.WaitsFor.String(what))
 		o.Set(metrics.PodsWaitingAge, c.oldest[what].Seconds(), metrics.WaitsFor.String(what))
 	}
