@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -43,7 +42,7 @@ type refusal struct {
 func (c *cycle) findDemand() demand {
 	d := demand{volumes: view.HeldVolumes(c.Pods)}
 	var unseen, last []int
-	var queue schedulerQueue
+	var queue rules.SchedulerQueue
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
 		at := c.view.Node(p.Node)
@@ -62,7 +61,7 @@ func (c *cycle) findDemand() demand {
 		default:
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
-				if queue.refused(p); c.later[p.Class.Index] {
+				if queue.Refused(p.Pod, p.Class.PodClass); c.later[p.Class.Index] {
 					last = append(last, i)
 					continue
 				}
@@ -78,7 +77,7 @@ func (c *cycle) findDemand() demand {
 		d.add(c, i)
 	}
 	for _, i := range unseen {
-		if queue.has(c.Pods[i]) && d.refusal(c, i).OK() && !virtual(c.Pods[i].ID) {
+		if p := c.Pods[i]; queue.Has(p.Pod, p.Class.PodClass) && d.refusal(c, i).OK() && !virtual(p.ID) {
 			d.queued = append(d.queued, i)
 		} else {
 			d.waiting = append(d.waiting, i)
@@ -86,30 +85,6 @@ func (c *cycle) findDemand() demand {
 	}
 	slices.Sort(d.waiting)
 	return d
-}
-
-// schedulerQueue is what is known of the scheduler's queue: pods that came before the last one that it has refused are
-// in it.
-type schedulerQueue struct {
-	// lastRefused is when it refused a pod last; zero when it has refused none. priority is the highest of those pods.
-	lastRefused time.Time
-	priority    int32
-}
-
-func (q *schedulerQueue) refused(p view.Pod) {
-	if q.lastRefused.IsZero() || p.Class.Priority > q.priority {
-		q.priority = p.Class.Priority
-	}
-	if p.UnschedulableTime.After(q.lastRefused) {
-		q.lastRefused = p.UnschedulableTime
-	}
-}
-
-// has says that a pod was there when another one was refused, and is not one for which the scheduler might rather evict
-// others. The times of Kubernetes are cut to the second.
-func (q *schedulerQueue) has(p view.Pod) bool {
-	return !q.lastRefused.IsZero() && p.Class.Priority <= q.priority &&
-		!p.CreateTime.IsZero() && !p.CreateTime.Truncate(time.Second).After(q.lastRefused)
 }
 
 // unboundOrLeaving are the pods, in order, that are bound to no node, or to one that is going away.
