@@ -146,11 +146,27 @@ func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int6
 				need--
 			}
 		}
-		if need > 0 && v.volumes[host][i] < need {
-			return a.Resource, v.volumes[host][i], false
+		left := v.volumes[host][i]
+		if need > 0 && left < need || left < 0 && detachesSoon(v, host, c) {
+			return a.Resource, left, false
 		}
 	}
 	return "", 0, true
+}
+
+// detachesSoon says whether a class's pods have a volume that is on a host for pods alone that will have left: where the
+// host is above its limit, it is not attached again.
+func detachesSoon(v *View, host int, c *Class) bool {
+	return slices.ContainsFunc(c.Volumes, func(vol model.VolumeTopology) bool {
+		users := v.shared[host][vol.Name]
+		stay := users
+		for _, p := range v.Hosts[host].Pods {
+			if Left(v, p) && slices.ContainsFunc(v.Pods[p].Class.Volumes, func(its model.VolumeTopology) bool { return its.Name == vol.Name }) {
+				stay--
+			}
+		}
+		return users > 0 && stay <= 0
+	})
 }
 
 // sharing says whether a volume is one that pods may share, and a driver attaches it.
