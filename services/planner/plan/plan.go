@@ -169,9 +169,27 @@ func (c *cycle) assign() {
 		assigned = slices.Concat(before, assigned)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
-	if leaving {
+	for before := -1; leaving && before != len(c.assigned); {
+		before = len(c.assigned)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
+		if len(c.assigned) > before && c.asks(model.KindProvision) {
+			buyBeside(c)
+		}
 	}
+}
+
+// buyBeside buys for pods that are left once others were given room that is coming: where those go may decide where these
+// may be. It buys nothing beside which one that has its place might not be there.
+func buyBeside(c *cycle) {
+	mark, limits := c.scheduler.Mark(), c.limits.Clone()
+	more, bought, left := c.scheduler.Assign(c.unplaced, ending.EveryHost)
+	all := slices.Concat(c.assigned, more)
+	if len(bought) > 0 && c.scheduler.FirstRefused(all, true) >= 0 {
+		c.scheduler.Revert(mark)
+		*c.limits = *limits
+		return
+	}
+	c.assigned, c.bought, c.unplaced = all, append(c.bought, bought...), left
 }
 
 // leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there
