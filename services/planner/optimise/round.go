@@ -16,40 +16,50 @@ func (s *solver) offer(pl *compact.Plan) {
 	}
 }
 
+// start is where dives begin: a plan, and the programme for what it has left. whole says that the plan has bought what
+// the whole problem's solution has whole copies of.
+type start struct {
+	plan  *compact.Plan
+	root  pricing.Root
+	whole bool
+}
+
 // dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the
 // best plan is not as good as asked for. It returns the next way.
-func (s *solver) dives(x *pricing.Columns, root []compact.Filling, way int, limit int64) int {
+func (s *solver) dives(x *pricing.Columns, from *start, way int, limit int64) int {
 	most := mostDives
 	if s.far() {
 		most = mostLateDives
 	}
 	for ; way == 0 || way < most && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
-			x.Begin(s.base, root)
+			x.Return(from.plan, &from.root)
 		}
-		s.dive(x, limit, way)
+		s.dive(x, from, limit, way)
 	}
 	return way
 }
 
 // dive rounds the programme's solution: it buys what the solution has whole copies of, or else some of what it has most
 // of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals, finishes
-// the packing; the best of these packings counts.
-func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
-	pl, end := s.base.Clone(), s.base.Clone()
+// the packing; the best of these packings counts. What the first dive buys before it comes to parts of copies, others
+// would buy too: they start there.
+func (s *solver) dive(x *pricing.Columns, from *start, limit int64, way int) {
+	pl, end, same := from.plan.Clone(), s.base.Clone(), way == 0
 	var old []compact.Filling
-	for len(x.Rows) > 0 {
+	for first := !from.whole; len(x.Rows) > 0; first = false {
 		cost := pl.Cost
 		whole := s.buyWhole(x, pl)
-		if whole && old == nil && way == 0 {
+		if whole && first && way == 0 {
 			end.Set(pl)
 			s.buyMost(x, end)
 			s.finish(end, x.Duals)
 			s.offer(end)
 		}
 		bought := whole
-		if !whole || (s.simpler || !s.closer) && old != nil && wholeShare*float64(pl.Cost-cost) < x.Program.Value() {
-			bought = s.buyPart(x, pl, way) || whole
+		few := wholeShare*float64(pl.Cost-cost) < x.Program.Value()
+		if !whole || !first && (way > 0 || few && (s.simpler || !s.closer)) {
+			bought, same = s.buyPart(x, pl, way) || whole, false
 		}
 		end.Set(pl)
 		s.finish(end, x.Duals)
@@ -59,10 +69,13 @@ func (s *solver) dive(x *pricing.Columns, limit int64, way int) {
 		}
 		old = append(old[:0], x.Pool...)
 		x.Begin(pl, old)
-		// What is left is little of the whole, so it may be a little further from its optimum; and half of the work is
-		// for what is left then.
-		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.Cost))
+		// What is left is little of the whole, so it may be a little further from its optimum, but not by all that it is
+		// less: what each step loses adds up. Half of the work is for what is left then.
+		gap := s.gap / 2 * math.Sqrt(s.lp/max(1, s.lp-float64(pl.Cost)))
 		x.Generate(pricing.Effort{Gap: gap, Limit: x.Work() + (limit-x.Work())/2, Stop: s.stopped})
+		if same && first {
+			*from = start{pl.Clone(), x.Root(), true}
+		}
 		if pl.Pods == 0 && float64(pl.Cost)+x.Bound >= float64(s.best.Cost) {
 			return
 		}

@@ -279,11 +279,11 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		s.polish(y, budget/20)
 		return
 	}
-	root, way, before := slices.Clone(x.Pool), 0, x.Work()
+	from, way, before := &start{plan: s.base, root: x.Root()}, 0, x.Work()
 	limit := max(budget*9/10, before+budget*3/10)
 	for late := false; ; late = true {
 		x.Program.WorkLimit = max(budget, limit)
-		way = s.dives(x, root, way, limit)
+		way = s.dives(x, from, way, limit)
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
 		far := s.far()

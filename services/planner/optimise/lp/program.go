@@ -62,6 +62,17 @@ func (s *Program) Reset(m int) {
 	s.pivots = 0
 }
 
+// Set makes it the programme that another one is, which may go on without it. Its work, and what ends it, stay.
+func (s *Program) Set(o *Program) {
+	s.Rows, s.pivots = o.Rows, o.pivots
+	s.RHS, s.X, s.Duals, s.w = append(s.RHS[:0], o.RHS...), append(s.X[:0], o.X...), append(s.Duals[:0], o.Duals...), sized(s.w, o.Rows)
+	s.start, s.row, s.val = append(s.start[:0], o.start...), append(s.row[:0], o.row...), append(s.val[:0], o.val...)
+	s.Cost, s.scale, s.improves = append(s.Cost[:0], o.Cost...), append(s.scale[:0], o.scale...), append(s.improves[:0], o.improves...)
+	s.Basis, s.in = append(s.Basis[:0], o.Basis...), append(s.in[:0], o.in...)
+	s.binv, s.mix, s.lines = append(s.binv[:0], o.binv...), append(s.mix[:0], o.mix...), append(s.lines[:0], o.lines...)
+	s.late, s.isLate = append(s.late[:0], o.late...), append(s.isLate[:0], o.isLate...)
+}
+
 // sized is a list of n, in the memory that it has, if that is enough: an inverse that was computed anew is only as
 // large as it had to be.
 func sized[T any](list []T, n int) []T { return slices.Grow(list[:0], n)[:n] }

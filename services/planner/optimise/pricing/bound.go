@@ -13,7 +13,7 @@ func (x *Columns) TotalBound() float64 {
 	}
 	all := compact.NewPlan(x.c)
 	for k, v := range x.bestLimitDuals {
-		sum -= float64(v * x.limitRows[k].leftIn(all))
+		sum -= float64(v * x.limitRows[k].LeftIn(all))
 	}
 	for b := range x.c.Bins {
 		bin := &x.c.Bins[b]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/lp"
+	"github.com/kerf-dev/kerf/services/planner/optimise/scarce"
 )
 
 // Columns is the linear programme over fillings for what is left of a plan, with column generation.
@@ -28,7 +29,7 @@ type Columns struct {
 	// Duals are by row, BestDuals those of the best bound so far, trialDuals those that fillings are priced with.
 	Duals, BestDuals, trialDuals []float64
 	// limitRows are limits and stocks that are rows too; limitDuals, bestLimitDuals and trialLimitDuals are their duals.
-	limitRows                                   []limitRow
+	limitRows                                   []scarce.Row
 	limitDuals, bestLimitDuals, trialLimitDuals []float64
 	Bound                                       float64
 	found                                       []found
@@ -70,21 +71,7 @@ func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
 // Begin sets up the programme for what a plan has left, with those columns of old that fit it still. Rows that no open
 // bin takes are left out.
 func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
-	x.c.ListRows()
-	copy(x.demand, pl.Rest)
-	for b := range x.c.Bins {
-		bin := &x.c.Bins[b]
-		x.closed[b] = bin.Existing() || pl.Remaining(int32(b), 1) == 0
-	}
-	x.Rows = x.Rows[:0]
-	single := x.singles()
-	for i := range x.c.NumRows {
-		x.at[i] = -1
-		if x.demand[i] > 0 && single[i].Copies > 0 {
-			x.at[i] = int32(len(x.Rows))
-			x.Rows = append(x.Rows, int32(i))
-		}
-	}
+	single := x.face(pl)
 	x.Program.Reset(len(x.Rows) + len(x.limitRows))
 	x.Pool = x.Pool[:0]
 	for k, i := range x.Rows {
@@ -96,8 +83,7 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 		}
 	}
 	for k := range x.limitRows {
-		x.limitRows[k].left = x.limitRows[k].leftIn(pl)
-		x.Program.RHS[len(x.Rows)+k] = -x.limitRows[k].left
+		x.Program.RHS[len(x.Rows)+k] = -x.limitRows[k].Left
 	}
 	x.Program.StartDiagonal(len(x.Rows) + x.addMissing())
 	if len(x.limitRows) > 0 {
@@ -110,7 +96,56 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 			x.add(p)
 		}
 	}
-	if !x.countsNodes() || !slices.Equal(x.demand, x.pr.demand) {
+	x.start()
+}
+
+// face takes over what a plan has left, and returns, by row, the bins filled with pods of that row alone that are
+// cheapest for a pod.
+func (x *Columns) face(pl *compact.Plan) (single []compact.Filling) {
+	x.c.ListRows()
+	copy(x.demand, pl.Rest)
+	single = make([]compact.Filling, x.c.NumRows)
+	least := make([]float64, x.c.NumRows)
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if x.closed[b] = bin.Existing() || pl.Remaining(int32(b), 1) == 0; x.closed[b] {
+			continue
+		}
+		for k, i := range bin.Rows {
+			q := min(bin.Alone[k], x.demand[i])
+			if q == 0 {
+				continue
+			}
+			cost := bin.Price
+			if bin.Penalties != nil {
+				cost += bin.Penalties[i] * int64(q)
+			}
+			if each := float64(cost) / float64(q); single[i].Copies == 0 || each < least[i] {
+				least[i] = each
+				single[i].Bin, single[i].Copies, single[i].Cost = int32(b), q, cost
+			}
+		}
+	}
+	x.Rows = x.Rows[:0]
+	for i := range single {
+		x.at[i] = -1
+		if q := single[i].Copies; q > 0 {
+			x.at[i] = int32(len(x.Rows))
+			x.Rows = append(x.Rows, int32(i))
+			single[i].Rows, single[i].Counts = x.slab.Take(1), x.slab.Take(1)
+			single[i].Rows[0], single[i].Counts[0], single[i].Copies = int32(i), q, 1
+		}
+	}
+	for k := range x.limitRows {
+		x.limitRows[k].Left = x.limitRows[k].LeftIn(pl)
+	}
+	x.pr.work += int64(len(x.c.Bins) * x.c.NumRows)
+	return single
+}
+
+// start solves a programme that has all its columns.
+func (x *Columns) start() {
+	if len(x.limitRows) == 0 || !x.limitRows[0].CountsNodes() || !slices.Equal(x.demand, x.pr.demand) {
 		x.pr.renew(x.demand)
 	}
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
@@ -123,15 +158,39 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 		x.Bound += float64(v * float64(x.demand[i]))
 	}
 	for k, v := range x.bestLimitDuals {
-		x.Bound -= float64(v * x.limitRows[k].left)
+		x.Bound -= float64(v * x.limitRows[k].Left)
 	}
 	x.solve()
+}
+
+// Root is what a programme can begin again from: itself, its columns, and the duals of its best bound.
+type Root struct {
+	program       lp.Program
+	pool          []compact.Filling
+	duals, limits []float64
+}
+
+// Root is what there is now.
+func (x *Columns) Root() Root {
+	r := Root{pool: slices.Clone(x.Pool), duals: slices.Clone(x.BestDuals), limits: slices.Clone(x.bestLimitDuals)}
+	r.program.Set(&x.Program)
+	return r
+}
+
+// Return begins again from a root, for what the plan that it was of has left.
+func (x *Columns) Return(pl *compact.Plan, r *Root) {
+	x.face(pl)
+	x.Program.Set(&r.program)
+	x.Pool = append(x.Pool[:0], r.pool...)
+	copy(x.BestDuals, r.duals)
+	copy(x.bestLimitDuals, r.limits)
+	x.start()
 }
 
 // addMissing adds the columns of nodes that are missing where there must be so many, and says how many there are.
 func (x *Columns) addMissing() (n int) {
 	for k := range x.limitRows {
-		if x.limitRows[k].left < 0 {
+		if x.limitRows[k].Left < 0 {
 			x.Program.Entry(int32(len(x.Rows)+k), 1)
 			x.Program.Add(missingPrice * float64(x.c.Bins[len(x.c.Bins)-1].Price))
 			x.Pool = append(x.Pool, compact.Filling{Bin: -1})
@@ -160,47 +219,13 @@ func (x *Columns) proper(p compact.Filling) bool {
 	return true
 }
 
-// singles are, by row, the bins filled with pods of that row alone that are cheapest for a pod.
-func (x *Columns) singles() []compact.Filling {
-	out := make([]compact.Filling, x.c.NumRows)
-	least := make([]float64, x.c.NumRows)
-	for b := range x.c.Bins {
-		bin := &x.c.Bins[b]
-		if x.closed[b] {
-			continue
-		}
-		for k, i := range bin.Rows {
-			q := min(bin.Alone[k], x.demand[i])
-			if q == 0 {
-				continue
-			}
-			cost := bin.Price
-			if bin.Penalties != nil {
-				cost += bin.Penalties[i] * int64(q)
-			}
-			if each := float64(cost) / float64(q); out[i].Copies == 0 || each < least[i] {
-				least[i] = each
-				out[i].Bin, out[i].Copies, out[i].Cost = int32(b), q, cost
-			}
-		}
-	}
-	for i := range out {
-		if q := out[i].Copies; q > 0 {
-			out[i].Rows, out[i].Counts = x.slab.Take(1), x.slab.Take(1)
-			out[i].Rows[0], out[i].Counts[0], out[i].Copies = int32(i), q, 1
-		}
-	}
-	x.pr.work += int64(len(x.c.Bins) * x.c.NumRows)
-	return out
-}
-
 // add makes a filling a column.
 func (x *Columns) add(p compact.Filling) {
 	for k, i := range p.Rows {
 		x.Program.Entry(x.at[i], float64(p.Counts[k]))
 	}
 	for k := range x.limitRows {
-		if v := x.limitRows[k].taken(&x.c.Bins[p.Bin], p.Bin); v != 0 {
+		if v := x.limitRows[k].Taken(&x.c.Bins[p.Bin], p.Bin); v != 0 {
 			x.Program.Entry(int32(len(x.Rows)+k), -v)
 		}
 	}
@@ -242,13 +267,16 @@ type Effort struct {
 // spent.
 func (x *Columns) Generate(g Effort) {
 	x.alpha, x.nextAlpha, x.depth = smoothing, smoothing, min(1, g.Depth)
-	value, bound, since := x.Program.Value(), x.Bound, 0
+	value, bound, since, rate := x.Program.Value(), x.Bound, 0, stallRate
+	if g.Depth == 0 {
+		rate = roughRate
+	}
 	for x.Work() < g.Limit && !g.Stop() {
 		if x.Converged(g.Gap) || g.Enough > 0 && x.Bound >= g.Enough {
 			return
 		}
 		if since++; since == stallRounds+x.Program.Rows/20 {
-			stalled := x.Program.Value() > value*(1-stallRate) && x.Bound <= bound*(1+stallRate)
+			stalled := x.Program.Value() > value*(1-rate) && x.Bound <= bound*(1+rate)
 			if stalled && !x.deepen(g) {
 				return
 			}
@@ -340,7 +368,7 @@ func (x *Columns) worth(duals, limitDuals []float64) float64 {
 		sum += float64(duals[i] * float64(x.demand[i]))
 	}
 	for k, v := range limitDuals {
-		sum -= float64(v * x.limitRows[k].left)
+		sum -= float64(v * x.limitRows[k].Left)
 	}
 	return sum
 }
@@ -357,11 +385,11 @@ func (x *Columns) deepen(g Effort) bool {
 	return true
 }
 
-// nodes is how many relaxations the branch and bound of one pricing problem may solve now.
-func (x *Columns) nodes() int {
+// relaxations is how many of them the branch and bound of one pricing problem may solve at a depth.
+func relaxations(depth int) int {
 	const more = 30
 	n := 0
-	for range x.depth {
+	for range depth {
 		n = max(1, n) * more
 	}
 	return n
@@ -374,5 +402,5 @@ const smoothing, mostAlpha, alphaStep = 0.7, 0.9, 0.05
 // stallRounds is after how many rounds there must be some progress.
 const stallRounds = 6
 
-// stallRate is how much of its value the programme must have gained by then.
-const stallRate = 0.0004
+// stallRate is how much of its value the programme must have gained by then, and roughRate where its bound does not count.
+const stallRate, roughRate = 0.0004, 0.001

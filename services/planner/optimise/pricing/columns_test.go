@@ -56,3 +56,43 @@ func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
 		t.Errorf("the smoothing went out %d times, back %d times, and where the bound falls %d times", out, back, wrong)
 	}
 }
+
+// TestAProgrammeGoesOnFromItsRoot takes a programme to what is left of a plan, and back: it is what it was, and finds
+// what it found.
+func TestAProgrammeGoesOnFromItsRoot(t *testing.T) {
+	moved := 0
+	for seed := range uint64(200) {
+		c := compact.Compile(drawn(rand.New(rand.NewPCG(seed, 8))))
+		all, x := compact.NewPlan(c), NewColumns(c, &compact.Slab{})
+		g := Effort{Limit: math.MaxInt64, Depth: 1, Stop: func() bool { return false }}
+		x.Program.WorkLimit, x.Program.Stop = g.Limit, g.Stop
+		x.AddExceededLimits(all)
+		x.Begin(all, nil)
+		x.Generate(g)
+		root := x.Root()
+		again := func() [3]float64 {
+			x.Return(all, &root)
+			start := x.Program.Value()
+			x.Generate(g)
+			return [3]float64{start, x.Program.Value(), x.Bound}
+		}
+		first := again()
+		left := all.Clone()
+		for _, p := range x.Pool {
+			if p.Bin >= 0 && left.Remaining(p.Bin, 1) > 0 && x.proper(p) {
+				left.Take(p)
+				break
+			}
+		}
+		x.Begin(left, root.pool)
+		if x.Generate(g); x.Program.Value() != first[1] {
+			moved++
+		}
+		if second := again(); second != first {
+			t.Errorf("seed %d: from the same root, the programme went %v and %v", seed, first, second)
+		}
+	}
+	if moved < 100 {
+		t.Errorf("only %d programmes were others for what was left", moved)
+	}
+}

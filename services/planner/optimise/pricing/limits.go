@@ -4,20 +4,8 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/scarce"
 )
-
-// limitRow is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
-// what is left. Those that do not bind are left out, for they would only make the inverse larger.
-type limitRow struct {
-	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1, or both where it is a number
-	// of nodes.
-	limit, bin int32
-	nodes      NodeCount
-	// unit is what is counted as one.
-	unit float64
-	// left is what is left, in units.
-	left float64
-}
 
 const (
 	// maxLimitRows is how many limits and stocks may be rows.
@@ -26,24 +14,15 @@ const (
 	MaxLimitRounds = 4
 )
 
-// NodeCount says how many nodes there are of some bins: so many of them at most, or at least. Dual is what one less or
-// one more would cost.
-type NodeCount struct {
-	In    []bool
-	Nodes float64
-	Least bool
-	Dual  float64
-}
-
 // CountNodes makes numbers of nodes rows of the programme, in the place of limits and stocks, from the next Begin on.
 // No filling may be worth more than its bin by some duals and those of the counts.
-func (x *Columns) CountNodes(all []NodeCount, duals []float64) {
+func (x *Columns) CountNodes(all []scarce.NodeCount, duals []float64) {
 	x.limitRows, x.limitDuals, x.bestLimitDuals, x.trialLimitDuals = x.limitRows[:0], x.limitDuals[:0], x.bestLimitDuals[:0], x.trialLimitDuals[:0]
 	for _, least := range []bool{true, false} {
 		for _, n := range all {
 			if n.Least == least {
 				k := len(x.limitRows)
-				if x.addLimitRow(limitRow{limit: -1, bin: -1, nodes: n, unit: 1}); k < len(x.limitRows) { // without some rows a bound is lower
+				if x.addLimitRow(scarce.Row{Limit: -1, Bin: -1, Nodes: n, Unit: 1}); k < len(x.limitRows) { // without some rows a bound is lower
 					x.bestLimitDuals[k] = n.Dual
 				}
 			}
@@ -58,46 +37,14 @@ func (x *Columns) Tolls() bool {
 	return slices.ContainsFunc(x.bestLimitDuals, func(toll float64) bool { return toll > 0 })
 }
 
-// countsNodes says that numbers of nodes are rows.
-func (x *Columns) countsNodes() bool { return len(x.limitRows) > 0 && x.limitRows[0].nodes.In != nil }
-
 // Counted are the numbers of nodes that are rows, with the duals of the best bound.
-func (x *Columns) Counted() []NodeCount {
-	out := make([]NodeCount, len(x.limitRows))
+func (x *Columns) Counted() []scarce.NodeCount {
+	out := make([]scarce.NodeCount, len(x.limitRows))
 	for k := range out {
-		out[k] = x.limitRows[k].nodes
+		out[k] = x.limitRows[k].Nodes
 		out[k].Dual = x.bestLimitDuals[k]
 	}
 	return out
-}
-
-// leftIn is what a plan has left, in units.
-func (s *limitRow) leftIn(pl *compact.Plan) float64 {
-	if s.nodes.In != nil {
-		if s.nodes.Least {
-			return -s.nodes.Nodes
-		}
-		return s.nodes.Nodes
-	}
-	if s.limit >= 0 {
-		return max(0, float64(pl.LimitLeft[s.limit])/s.unit)
-	}
-	return max(0, float64(pl.Problem.Bins[s.bin].Copies-int(pl.Used[s.bin])))
-}
-
-// taken is what one copy of a bin takes, in units.
-func (s *limitRow) taken(b *compact.Bin, at int32) float64 {
-	switch {
-	case s.limit >= 0:
-		return float64(b.Amount[s.limit]) / s.unit
-	case s.bin == at:
-		return 1
-	case s.nodes.In != nil && s.nodes.In[at] && s.nodes.Least:
-		return -1
-	case s.nodes.In != nil && s.nodes.In[at]:
-		return 1
-	}
-	return 0
 }
 
 // toll is what a copy of a bin takes of what is scarce, at its prices.
@@ -105,7 +52,7 @@ func (x *Columns) toll(b int32, mu []float64) float64 {
 	sum := 0.0
 	for k := range x.limitRows {
 		if mu[k] > 0 {
-			sum += float64(mu[k] * x.limitRows[k].taken(&x.c.Bins[b], b))
+			sum += float64(mu[k] * x.limitRows[k].Taken(&x.c.Bins[b], b))
 		}
 	}
 	return sum
@@ -129,13 +76,13 @@ func (x *Columns) AddExceededLimits(pl *compact.Plan) bool {
 	}
 	for l, v := range limits {
 		if v > float64(pl.LimitLeft[l])*(1+1e-6) {
-			x.addLimitRow(limitRow{limit: int32(l), bin: -1, unit: float64(max(1, x.c.Limits[l]))})
+			x.addLimitRow(scarce.Row{Limit: int32(l), Bin: -1, Unit: float64(max(1, x.c.Limits[l]))})
 		}
 	}
 	for b, v := range use {
 		bin := &x.c.Bins[b]
 		if bin.Limited && v > float64(bin.Copies-int(pl.Used[b]))+1e-3 {
-			x.addLimitRow(limitRow{limit: -1, bin: int32(b), unit: 1})
+			x.addLimitRow(scarce.Row{Limit: -1, Bin: int32(b), Unit: 1})
 		}
 	}
 	return len(x.limitRows) > n
@@ -145,20 +92,20 @@ func (x *Columns) AddExceededLimits(pl *compact.Plan) bool {
 func (x *Columns) AddUsedUpLimits(pl *compact.Plan) {
 	for l, m := range x.c.Limits {
 		if pl.LimitLeft[l] < m/10 {
-			x.addLimitRow(limitRow{limit: int32(l), bin: -1, unit: float64(max(1, m))})
+			x.addLimitRow(scarce.Row{Limit: int32(l), Bin: -1, Unit: float64(max(1, m))})
 		}
 	}
 	for b := range x.c.Bins {
 		bin := &x.c.Bins[b]
 		if bin.Limited && !bin.Existing() && int(pl.Used[b]) == bin.Copies {
-			x.addLimitRow(limitRow{limit: -1, bin: int32(b), unit: 1})
+			x.addLimitRow(scarce.Row{Limit: -1, Bin: int32(b), Unit: 1})
 		}
 	}
 }
 
-func (x *Columns) addLimitRow(s limitRow) {
+func (x *Columns) addLimitRow(s scarce.Row) {
 	for _, y := range x.limitRows {
-		if s.nodes.In == nil && y.limit == s.limit && y.bin == s.bin {
+		if !s.CountsNodes() && y.Limit == s.Limit && y.Bin == s.Bin {
 			return
 		}
 	}

@@ -191,7 +191,7 @@ func (x *Columns) lookAt(b int32, g Effort) {
 	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
 	if !p.branched {
 		p.branched = true
-		most := x.pr.fill(kn, v, p.upper+toll, x.enough(float64(kn.b.Price)+toll, g), searchLimit{x.nodes(), g.Limit - x.Program.Work})
+		most := x.pr.fill(kn, v, p.upper+toll, x.enough(float64(kn.b.Price)+toll, g), searchLimit{relaxations(x.depth), g.Limit - x.Program.Work})
 		x.learn(b, kn, most, toll)
 		return
 	}

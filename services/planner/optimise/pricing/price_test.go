@@ -198,7 +198,7 @@ func TestOfManyRowsFillingsWorthLessThanTheBinAreNotLookedFor(t *testing.T) {
 			}
 			kn := x.pr.knapsackOf(b)
 			before := x.pr.work
-			most := x.pr.fill(kn, x.pr.values(kn.b, x.trialDuals), p.upper, 0, searchLimit{x.nodes(), math.MaxInt64})
+			most := x.pr.fill(kn, x.pr.values(kn.b, x.trialDuals), p.upper, 0, searchLimit{relaxations(x.depth), math.MaxInt64})
 			looked := x.pr.work
 			x.lookAt(int32(b), g)
 			if p.upper <= price*(1+1e-6) {

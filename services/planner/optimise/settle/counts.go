@@ -8,6 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
+	"github.com/kerf-dev/kerf/services/planner/optimise/scarce"
 )
 
 const (
@@ -56,7 +57,7 @@ type counts struct {
 // half is a part of all plans: those with so many nodes of some bins, which cost so much at least, as its duals prove.
 // It is split by how many nodes of some more bins there are; in is nil where its solution has whole numbers of all.
 type half struct {
-	counts []pricing.NodeCount
+	counts []scarce.NodeCount
 	duals  []float64
 	bound  float64
 	in     []bool
@@ -79,7 +80,7 @@ func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 	for !t.Closed() && s.open[0].in != nil && x.Work() < s.most && !t.c.Stopped() {
 		h := s.open[0]
 		up := math.Ceil(h.nodes)
-		more, fewer := s.look(&h, pricing.NodeCount{In: h.in, Nodes: up, Least: true}), s.look(&h, pricing.NodeCount{In: h.in, Nodes: up - 1})
+		more, fewer := s.look(&h, scarce.NodeCount{In: h.in, Nodes: up, Least: true}), s.look(&h, scarce.NodeCount{In: h.in, Nodes: up - 1})
 		if t.c.Stopped() {
 			break
 		}
@@ -96,7 +97,7 @@ func (t *Search) ByCounts(base *compact.Plan, root Root, limit int64) {
 }
 
 // look finds out what the plans of a half cost at least that have so many nodes, too.
-func (s *counts) look(of *half, n pricing.NodeCount) half {
+func (s *counts) look(of *half, n scarce.NodeCount) half {
 	x := s.x
 	x.CountNodes(append(slices.Clone(of.counts), n), of.duals)
 	x.Begin(s.base, s.pool)
