@@ -64,14 +64,15 @@ func (s *solver) dive(x *pricing.Columns, from *start, limit int64, way int) {
 		end.Set(pl)
 		s.finish(end, x.Duals)
 		s.offer(end)
-		if !bought || x.Work() >= limit || pl.Pods == 0 || s.enough() {
+		left := s.lp - float64(pl.Cost)
+		if !bought || x.Work() >= limit || pl.Pods == 0 || s.stopped() || s.enough() && tailShare*left > s.lp {
 			return
 		}
 		old = append(old[:0], x.Pool...)
 		x.Begin(pl, old)
 		// What is left is little of the whole, so it may be a little further from its optimum, but not by all that it is
 		// less: what each step loses adds up. Half of the work is for what is left then.
-		gap := s.gap / 2 * math.Sqrt(s.lp/max(1, s.lp-float64(pl.Cost)))
+		gap := s.gap / 2 * math.Sqrt(s.lp/max(1, left))
 		x.Generate(pricing.Effort{Gap: gap, Limit: x.Work() + (limit-x.Work())/2, Stop: s.stopped})
 		if same && first {
 			*from = start{pl.Clone(), x.Root(), true}
@@ -130,6 +131,10 @@ func (s *solver) buyMost(x *pricing.Columns, pl *compact.Plan) {
 		s.buy(pl, x.Pool[j], 1)
 	}
 }
+
+// tailShare is what part of all, 1 of so many, must be left at most for a dive to go on although the best plan is as good
+// as asked for: its last steps take little time, and are worth as much as all other dives.
+const tailShare = 4
 
 // wholeShare is what part of the solution, 1 of so many, whole copies must be for no others to be bought with them:
 // solving the programme again takes long.
