@@ -27,11 +27,7 @@ type start struct {
 // dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the
 // best plan is not as good as asked for. It returns the next way.
 func (s *solver) dives(x *pricing.Columns, from *start, way int, limit int64) int {
-	most := mostDives
-	if s.far() {
-		most = mostLateDives
-	}
-	for ; way == 0 || way < most && !s.enough() && x.Work() < limit; way++ {
+	for ; way == 0 || way < mostDives && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
 			x.Return(from.plan, &from.root)
 		}

@@ -397,9 +397,9 @@ const (
 	// elsewhere.
 	diveShare = 2
 	// A plan that is more than farGap above its bound has more work than the budget: the programme up to lateRelaxShare
-	// budgets in all, dives up to lateDiveShare, mostLateDives of them, and of the gap 1/lateProofShare is left for what
-	// is between the programme and its bound.
-	farGap, lateRelaxShare, lateDiveShare, mostLateDives, lateProofShare = 0.005, 2, 4, 12, 2
+	// budgets in all, dives up to lateDiveShare, and of the gap 1/lateProofShare is left for what is between the programme
+	// and its bound.
+	farGap, lateRelaxShare, lateDiveShare, lateProofShare = 0.005, 2, 4, 2
 	// countShare is how much work numbers of nodes may take at most, in budgets, up to countRows, and 1 beyond;
 	// countMore times that where the bound is for a plan with nothing but prices and rules, and the gap is wide.
 	countShare, countRows, countMore = 8, 40, 2
