@@ -34,6 +34,8 @@ type pricer struct {
 // knapsack is one bin's knapsack; its state survives from one round to the next.
 type knapsack struct {
 	b *compact.Bin
+	// rules are those that are capacities, after the resources.
+	rules []int32
 	// k is the number of capacities: the resources, and what rules that keep rows apart allow.
 	k int
 	// a is by row of the bin and resource: what part of the bin a pod takes. u is how many pods of the row at most.
@@ -78,7 +80,7 @@ func (p *pricer) knapsackOf(at int) *knapsack {
 	} else {
 		kn.buf, kn.flags, kn.basis = make([]float64, size), make([]bool, 2*n), make([]int32, k)
 	}
-	kn.b, kn.k, kn.basis = b, k, kn.basis[:k]
+	kn.b, kn.rules, kn.k, kn.basis = b, groups, k, kn.basis[:k]
 	buf, flags := kn.buf[:size], kn.flags[:2*n]
 	clear(buf)
 	kn.a, buf = buf[:n*k], buf[n*k:]

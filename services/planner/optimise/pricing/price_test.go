@@ -32,7 +32,7 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 				v[x] = math.Round(100 * r.Float64())
 			}
 			pr.relax(kn, v)
-			upper, ok := pr.solveTable(kn, v, false, math.MaxInt32)
+			upper, ok := pr.solveTable(kn, v, false, false, math.MaxInt32)
 			if !ok {
 				t.Fatalf("seed %d: a table of %v is too large", seed, kn.b.Free)
 			}
@@ -72,10 +72,10 @@ func TestTheLastTableMayBeLarger(t *testing.T) {
 		v[x] = 100 + math.Round(100*r.Float64())
 	}
 	pr.relax(kn, v)
-	if _, ok := pr.solveTable(kn, v, false, math.MaxInt32); ok {
+	if _, ok := pr.solveTable(kn, v, false, false, math.MaxInt32); ok {
 		t.Error("the table was solved while there was more to try")
 	}
-	upper, ok := pr.solveTable(kn, v, true, math.MaxInt32)
+	upper, ok := pr.solveTable(kn, v, true, false, math.MaxInt32)
 	if most := mostWorth(pr, kn, v, 0); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
 		t.Errorf("the best filling is worth %g, the table says %g, %v", most, upper, ok)
 	}
@@ -104,7 +104,7 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 				v[x] = math.Round(100 * (a[0] + a[1] + a[2] + 0.1*r.Float64()))
 			}
 			pr.relax(kn, v)
-			upper, ok := pr.solveTable(kn, v, true, math.MaxInt32)
+			upper, ok := pr.solveTable(kn, v, true, false, math.MaxInt32)
 			if slices.Min(kn.lam) <= 0 {
 				continue
 			}
@@ -116,6 +116,53 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 	}
 	if third < 30 {
 		t.Errorf("%d tables knew a third resource", third)
+	}
+}
+
+// TestATableForABoundCountsPlaces has pods of some rows share one or two places, which are worth more than what they take:
+// the relaxation has parts of several of them, the table whole ones.
+func TestATableForABoundCountsPlaces(t *testing.T) {
+	counted, loose := 0, 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := drawn(r)
+		apart := bits.New(len(p.Items))
+		for i := range p.Items {
+			p.Items[i] = problem.Item{Count: 1000, Request: []int64{20 + r.Int64N(60), 20 + r.Int64N(60)}}
+			if i%2 == 0 {
+				apart.Add(i)
+			}
+		}
+		for b := range p.Bins {
+			p.Bins[b].Free, p.Bins[b].Before = []int64{90 + r.Int64N(90), 90 + r.Int64N(90)}, nil
+		}
+		p.Rules, p.Limits, p.Penalties = []problem.Rule{{Trigger: apart, Counted: apart, Most: 1 + r.IntN(2)}}, nil, nil
+		pr := pricerOf(p)
+		for b := range pr.c.Bins {
+			kn := pr.knapsackOf(b)
+			v := pr.value[:len(kn.b.Rows)]
+			for x, i := range kn.b.Rows {
+				if v[x] = 20 + math.Round(100*r.Float64()); len(pr.c.RulesOf[i]) > 0 {
+					v[x] *= 3
+				}
+			}
+			pr.relax(kn, v)
+			if len(kn.rules) == 0 || kn.lam[pr.c.NumResources] <= 0 {
+				continue
+			}
+			counted++
+			upper, ok := pr.solveTable(kn, v, false, true, math.MaxInt32)
+			most := mostWorth(pr, kn, v, 0)
+			if !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
+				t.Fatalf("seed %d: the best filling is worth %g, the table says %g, %v", seed, most, upper, ok)
+			}
+			if pr.upper(kn, v) > 1.01*most {
+				loose++
+			}
+		}
+	}
+	if counted < 100 || loose < 50 {
+		t.Errorf("%d tables counted places, of %d the relaxation says more", counted, loose)
 	}
 }
 

@@ -11,33 +11,30 @@ import (
 // once bins are looked at more closely than the first time, there may be lastTable and lastSteps times as many.
 const maxTable, maxSteps, lastTable, lastSteps = 1 << 17, 1 << 23, 8, 4
 
+// mostPlaces is how many places a rule has at most that a table counts. One place is most of a small bin's worth where
+// pods that must be apart ask for more bins than all others: the relaxation has parts of several such pods there.
+const mostPlaces = 2
+
 // stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
 const stepsForWork = 4
 
-// solveTable solves a bin's knapsack, but for rounding values up, in the two resources that are priced highest, and in
-// the third where that is small, by a table over how much of each is left; the other resources, and places of rules of
-// several rows, are paid for at their prices. So its value bounds that of every filling, more tightly than the linear
+// solveTable solves a bin's knapsack, but for rounding values up, in the scarcest capacities, by a table over how much of
+// each is left; the other resources, and places of rules of several rows, are paid for at their prices. So its value bounds that of every filling, more tightly than the linear
 // relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in rows, as
 // far as it keeps to the other resources and rules. ok is false where the table would be too large, also for the work
 // that is left, or the search was stopped; it may be larger if it is the last that is tried.
-func (p *pricer) solveTable(kn *knapsack, v []float64, last bool, left int64) (upper float64, ok bool) {
+func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left int64) (upper float64, ok bool) {
+	of := p.scarcest(kn, last, bound)
 	entries, steps := int64(maxTable), int64(maxSteps)
-	if last {
+	if last || of[0] >= p.c.NumResources {
 		entries, steps = lastTable*entries, min(lastSteps*steps, stepsForWork*left)
 	}
-	of := p.scarcest(kn)
 	width, size := [table.Resources]int{1, 1, 1}, int64(1)
 	for k, r := range of {
-		w := kn.b.Free[r]/p.c.Unit[r] + 1
-		if k == 2 && (!last || kn.lam[r] <= 0 || w > maxTable || size*w > maxTable || size*w*int64(len(v)) > maxSteps) {
-			of = of[:2]
-			break
-		}
-		if w <= 0 || w > entries || size*w > entries {
+		width[k] = int(p.steps(kn, r)) + 1
+		if size *= int64(width[k]); size > entries {
 			return 0, false
 		}
-		width[k] = int(w)
-		size *= w
 	}
 	p.table.Begin(width)
 	rest := p.addRows(kn, v, of)
@@ -55,14 +52,37 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last bool, left int64) (u
 	return (rest + worth) * (1 + 1e-10), true
 }
 
-// scarcest are the resources with the highest prices, the highest first.
-func (p *pricer) scarcest(kn *knapsack) []int {
-	of := make([]int, p.c.NumResources)
+// scarcest are the two resources with the highest prices, the highest first, and a third where it is the last table and
+// that is small. For a bound they come after the rule whose few places are worth most, if any are worth anything.
+func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
+	of, n := make([]int, kn.k), p.c.NumResources
 	for r := range of {
 		of[r] = r
 	}
-	slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(kn.lam[b], kn.lam[a]) })
-	return of[:min(table.Resources, len(of))]
+	byPrice := func(a, b int) int { return cmp.Compare(kn.lam[b], kn.lam[a]) }
+	slices.SortStableFunc(of[:n], byPrice)
+	slices.SortStableFunc(of[n:], byPrice)
+	if bound && kn.k > n && n >= 2 && kn.lam[of[n]] > 0 && p.steps(kn, of[n]) <= mostPlaces {
+		return []int{of[n], of[0], of[1]}
+	}
+	if n < table.Resources {
+		return of[:n]
+	}
+	third := p.steps(kn, of[2]) + 1
+	size := (p.steps(kn, of[0]) + 1) * (p.steps(kn, of[1]) + 1) * third
+	if !last || kn.lam[of[2]] <= 0 || third > maxTable || size > maxTable || size*int64(len(kn.b.Rows)) > maxSteps {
+		return of[:2]
+	}
+	return of[:table.Resources]
+}
+
+// steps is how many steps of a capacity a bin has, of a resource or places of a rule; more than a table holds are not
+// counted.
+func (p *pricer) steps(kn *knapsack, r int) int64 {
+	if n := p.c.NumResources; r >= n {
+		return int64(p.c.Rules[kn.rules[r-n]].Most)
+	}
+	return min(kn.b.Free[r]/p.c.Unit[r], lastTable*maxTable)
 }
 
 // addRows adds the rows that may be in a filling to the table, less what their pods take of what it does not know, and
@@ -84,7 +104,12 @@ func (p *pricer) addRows(kn *knapsack, v []float64, of []int) (rest float64) {
 		}
 		var step [table.Resources]int
 		for k, r := range of {
-			step[k] = int(p.c.Request[int(kn.b.Rows[x])*p.c.NumResources+r] / p.c.Unit[r])
+			switch n := p.c.NumResources; {
+			case r < n:
+				step[k] = int(p.c.Request[int(kn.b.Rows[x])*n+r] / p.c.Unit[r])
+			case kn.a[x*kn.k+r] > 0:
+				step[k] = 1
+			}
 		}
 		if step == [table.Resources]int{} {
 			rest += float64(w * kn.u[x])
