@@ -153,7 +153,9 @@ func (s *solver) improve() {
 	s.work.Columns = r.Work
 	rows, work := maxRows, budget
 	if s.c.Source.BoundOnly {
-		rows, work = boundRows, min(budget, boundWork)
+		if rows = boundRows; s.c.Source.Work == 0 {
+			work = min(budget, boundWork)
+		}
 	}
 	tooMany := s.c.NumRows > rows && !s.simpler
 	if tooMany && !s.c.Source.Worth && !s.c.Source.Tried && !s.stopped() {

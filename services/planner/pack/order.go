@@ -13,16 +13,14 @@ import (
 
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as
 // good as another, and each costs a whole assignment. Where some that are tied to others have no place, up to several
-// pods begin in up to mostBegins domains instead. Up to mostOutlined are packed by an outline, too: with more of them
-// there are many nodes in each domain, and what whole ones cost matters little. Up to mostFewer, of up to mostItems
-// classes and segments, are packed once more as if nodes cost more, and of any number those that may well cost less so.
+// pods begin in up to mostBegins domains instead. Up to mostFewer, of up to mostItems classes and segments, are packed once
+// more as if nodes cost more, and of any number those that may well cost less so.
 const (
-	few          = 32
-	several      = 128
-	mostBegins   = 8
-	mostOutlined = 1024
-	mostFewer    = 4096
-	mostItems    = 1024
+	few        = 32
+	several    = 128
+	mostBegins = 8
+	mostFewer  = 4096
+	mostItems  = 1024
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -186,7 +184,7 @@ func otherOrders(a *attempt) []order {
 		out = begins(a)
 	}
 	onHost := slices.ContainsFunc(a.assignments, func(x Assignment) bool { return x.Claim == nil })
-	if !onHost && pods <= mostOutlined {
+	if !onHost {
 		segment := func(c *view.Class, o *market.Option) *market.Segment { return a.s.segments.Of(a.s.rules.Keys(c), o) }
 		if x := a.s.buyer.Outline(a.claims, a.s.tally, segment); x != nil {
 			out = append(out, order{outline: x})

@@ -11,7 +11,7 @@ import (
 )
 
 // kept is how many solutions are remembered.
-const kept = 8
+const kept = 16
 
 // Memory remembers the last problems and their solutions. Neither may be changed once they were solved. The zero Memory
 // is empty; it belongs to one goroutine.
@@ -44,9 +44,10 @@ func (m *Memory) Solve(p *problem.Problem) optimise.Solution {
 	return s.solution
 }
 
-// equal says that two problems are the same, but for when they are to stop.
+// equal says that two problems are the same, but for when they are to stop. The first may look for a higher bound, as the
+// plan that is known costs more: its own is one of the second, too.
 func equal(p, q *problem.Problem) bool {
-	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && p.Known == q.Known && p.Tried == q.Tried && p.Loose == q.Loose &&
+	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && (p.Known == q.Known || p.Known > q.Known && q.Known > 0) && p.Tried == q.Tried && p.Loose == q.Loose &&
 		p.Worth == q.Worth && p.Drop == q.Drop && slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&
 		slices.EqualFunc(p.Rules, q.Rules, equalRules) && slices.EqualFunc(p.Limits, q.Limits, equalLimits) && slices.Equal(p.Penalties, q.Penalties)
 }

@@ -36,6 +36,24 @@ func TestMemorySolvesEqualProblemsOnce(t *testing.T) {
 	}
 }
 
+func TestMemoryTakesABoundForOneThatMayBeLower(t *testing.T) {
+	var m memory.Memory
+	var first, second, third int
+	bound := func(asked *int, known int64) problem.Problem {
+		p := simple(asked, false)
+		p.BoundOnly, p.Known = true, known
+		return *p
+	}
+	plans := []problem.Problem{bound(&first, 12), bound(&second, 11), bound(&third, 13)}
+	want := m.Solve(&plans[0])
+	if got := m.Solve(&plans[1]); !reflect.DeepEqual(got, want) || second > 0 {
+		t.Errorf("for a cheaper plan the bound is %v, want %v; it was asked %d times whether to stop", got, want, second)
+	}
+	if m.Solve(&plans[2]); third == 0 {
+		t.Error("what is proven up to the cost of one plan was taken for a more expensive one")
+	}
+}
+
 func TestMemoryTellsProblemsApart(t *testing.T) {
 	changes := map[string]func(*problem.Problem){
 		"count":      func(p *problem.Problem) { p.Items[0].Count = 4 },

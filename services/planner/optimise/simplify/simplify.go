@@ -32,6 +32,8 @@ const (
 	// mostKept is how many rules are kept: those that ask for the most bins, of rules that let only so many pods of
 	// their own rows share one.
 	mostKept = 2
+	// finerWork is how much work there must be for one of them to be kept where a bound alone is asked for.
+	finerWork = 200_000_000
 	// alikePrice is how many times the price of the cheapest the others of some bins may have for all to be one,
 	// mostAlike how many may be. One in leastShared of the pods that two of them take must be taken by both.
 	alikePrice  = 1.25
@@ -56,7 +58,7 @@ func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 			p.Items = append(p.Items, problem.Item{Count: int(n), Request: p.c.Request[i*p.c.NumResources : (i+1)*p.c.NumResources]})
 		}
 		if whole.Source.BoundOnly {
-			p.joinRules()
+			p.joinRules(work >= finerWork)
 		} else {
 			p.keepRules()
 		}
@@ -90,14 +92,22 @@ func (p *Simpler) keepRules() {
 
 // joinRules makes one rule of those that let only so many pods of their own rows share a bin, and have no rows in
 // common: no more than so many in all of all their pods. It asks for fewer rows than the rules do, and where they are
-// much alike it proves as much; a plan keeps to each of them less.
-func (p *Simpler) joinRules() {
-	joined, most := bits.New(len(p.Items)), 0
-	for _, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
-		if of := p.rowsOf(r); !joined.Meets(of) {
-			joined.AddAll(of)
-			most += min(int(p.c.Rules[r].Most), p.podsOf(of)) // a rule may let more pods share a bin than there are
+// much alike it proves as much; a plan keeps to each of them less. A finer one keeps the one that asks for the most bins
+// as it is.
+func (p *Simpler) joinRules(finer bool) {
+	joined, most, known := bits.New(len(p.Items)), 0, bits.New(len(p.Items))
+	for k, r := range p.c.MostWanted(p.base.Rest, len(p.c.Rules)) {
+		of := p.rowsOf(r)
+		if known.Meets(of) {
+			continue
 		}
+		known.AddAll(of)
+		if k == 0 && finer {
+			p.Rules = append(p.Rules, problem.Rule{Trigger: of, Counted: of, Most: int(p.c.Rules[r].Most)})
+			continue
+		}
+		joined.AddAll(of)
+		most += min(int(p.c.Rules[r].Most), p.podsOf(of)) // a rule may let more pods share a bin than there are
 	}
 	if most > 0 {
 		p.Rules = append(p.Rules, problem.Rule{Trigger: joined, Counted: joined, Most: most})

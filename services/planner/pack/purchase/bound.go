@@ -1,6 +1,7 @@
 package purchase
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -47,11 +48,15 @@ const mostNested = 128
 // Up to mostNestedLate it is tried where the bound of a plan is further below it than one in wideGap.
 const mostNestedLate, wideGap = 256, 50
 
+// For more than mostOutlined pods whose plan costs more than their bound by more than one in farBound, one is looked for
+// with farWork, too.
+const farBound, farWork = 20, 300_000_000
+
 // boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if
-// some plan is known that costs so much.
-func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing) Proof {
+// some plan is known that costs so much. Work is more than usual for it; 0 is as the policy has it.
+func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing, work int64) Proof {
 	p := by.shared(pods, tier, cost, sharing)
-	p.BoundOnly, p.Known = true, cost
+	p.BoundOnly, p.Known, p.Work, p.Loose = true, cost, cmp.Or(p.Work, work), work > 0
 	proof := proofOf(by.memory.Solve(&p.Problem))
 	if proof.Price >= cost {
 		proof.Kind = model.BoundExact
@@ -80,18 +85,21 @@ func proofOf(s optimise.Solution) Proof {
 
 // tighter is a bound, or what other rules prove of the same pods where that is more.
 func (by *Buyer) tighter(p Proof, pods []int, tier int, cost int64, s *sharing) Proof {
-	try := func(s *sharing) {
-		if other := by.boundOf(pods, tier, cost, s); other.Price > p.Price {
+	try := func(s *sharing, work int64) {
+		if other := by.boundOf(pods, tier, cost, s, work); other.Price > p.Price {
 			p = other
 		}
 	}
 	if !s.nests && len(pods) <= mostNestedLate && cost-p.Price > cost/wideGap {
 		s.nests = true
-		try(s)
+		try(s, 0)
 		s.nests = false
 	}
+	if len(pods) > mostOutlined && cost-p.Price > cost/farBound && by.m.World.Policy.Work == nil {
+		try(s, farWork)
+	}
 	if len(pods) <= fewPods && p.Kind != model.BoundExact {
-		try(newSharing(by.m)) // the optimum of a problem with fewer rules may be more than what is proven for one with more
+		try(newSharing(by.m), 0) // the optimum of a problem with fewer rules may be more than what is proven for one with more
 	}
 	return p
 }
@@ -193,7 +201,7 @@ func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topol
 		if len(pods) == 0 {
 			continue
 		}
-		part := by.boundOf(pods, t, costs[t], sharing)
+		part := by.boundOf(pods, t, costs[t], sharing, 0)
 		if n == placed {
 			part = by.tighter(part, pods, t, costs[t], sharing)
 		}

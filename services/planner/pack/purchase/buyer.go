@@ -30,6 +30,8 @@ type Buyer struct {
 	// Tried says that what is bought is tried, among much else: some more search for the last per cent is not worth its
 	// time.
 	Tried bool
+	// far is what isFar said last.
+	far bool
 	// memory has what was solved: each order of an assignment, and the best one once more, may come to the same problems.
 	memory memory.Memory
 }

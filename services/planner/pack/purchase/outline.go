@@ -39,6 +39,11 @@ const mostOutlines = 2
 // plan knows many rules that an outline does not, so that more work gains little.
 const manyItems, manyItemsWork = 128, 150_000_000
 
+// mostOutlined is up to how many pods an outline is looked for whatever they cost: with more of them there are many nodes
+// in each domain, and what whole ones cost matters less. Of more it is where they cost more than is proven by one in
+// wideOutline.
+const mostOutlined, wideOutline = 1024, 35
+
 // Outline is where the pods of some claims, all of one tier, are on the nodes that would be bought for them under the
 // rules that a bound knows: each domain has what required spread makes it have at least, and the rest is free. It knows
 // the price of whole nodes, where a look at one pod after the other knows that of shares. It has those that are in some
@@ -51,7 +56,6 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 	defer tally.Revert(tally.Mark())
 	sharing := newSharing(by.m)
 	sharing.uncount(tally, claims)
-	sharing.nests = true
 	var pods []int
 	cost, tier := int64(0), by.m.TierOf(claims[0].Base.Pool)
 	for _, b := range claims {
@@ -63,6 +67,10 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 			pods = append(pods, it.Pods...)
 		}
 	}
+	if len(pods) > mostOutlined && !by.isFar(pods, tier, cost, sharing) {
+		return nil
+	}
+	sharing.nests = true
 	for range mostOutlines {
 		p := by.shared(pods, tier, cost, sharing)
 		if p.Loose = true; p.Work == 0 && len(p.Items) > manyItems {
@@ -86,6 +94,16 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 		}
 	}
 	return out
+}
+
+// isFar says that some pods cost so much more than is proven that an outline is worth its work; where nodes are taken to
+// cost more than by the policy, what was said before that.
+func (by *Buyer) isFar(pods []int, tier int, cost int64, sharing *sharing) bool {
+	if by.Overhead == by.m.World.Policy.PerNodeOverhead {
+		proof := by.boundOf(pods, tier, cost, sharing, 0)
+		by.far = cost-proof.Price > cost/wideOutline
+	}
+	return by.far
 }
 
 // portions are where a solution has pods.
