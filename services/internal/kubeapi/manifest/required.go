@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"encoding/json"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -39,25 +41,32 @@ func (r *reader) someList(doc document, h header, list *[]karpenterv1.Requiremen
 	return r.gap(doc, h, parent, "requirements", noRequirements)
 }
 
-// consolidateAfter is missed only where something else is said of disruption: without that the schema has a default for
-// all of it.
+// consolidateAfter is missed only where disruption is written: without that the schema has a default for all of it.
 func (r *reader) consolidateAfter(doc document, h header, d *karpenterv1.Disruption) bool {
-	if d.ConsolidateAfter != "" || d.ConsolidationPolicy == "" && d.Budgets == nil {
+	var written struct {
+		Spec struct {
+			Disruption *struct{} `json:"disruption"`
+		} `json:"spec"`
+	}
+	if d.ConsolidateAfter != "" || json.Unmarshal(doc.json, &written) != nil || written.Spec.Disruption == nil {
 		return true
 	}
 	d.ConsolidateAfter = karpenterv1.DefaultConsolidateAfter
 	return r.gap(doc, h, "spec.disruption", "consolidateAfter", string(d.ConsolidateAfter))
 }
 
-// gap says that a field is missing.
+// gap says that a field is missing, or stands there without a value.
 func (r *reader) gap(doc document, h header, parent, name, assumed string) bool {
-	place, path := doc.place, parent+"."+name
+	place, path, problem := doc.place, parent+"."+name, "is missing, and Karpenter's schema requires it"
 	place.Line = lineOf(doc, parent)
+	if line, _ := fieldOf(doc, path); line != 0 {
+		place.Line, problem = lineOf(doc, path), "has no value, and Karpenter's schema requires one"
+	}
 	if r.options.Strict {
-		r.fail(place, h.title(), path, "is missing, and Karpenter's schema requires it; it would be taken for "+assumed)
+		r.fail(place, h.title(), path, problem+"; it would be taken for "+assumed)
 		return false
 	}
-	r.warn(place, h.title(), path, "is missing, and Karpenter's schema requires it; assumed: "+assumed)
+	r.warn(place, h.title(), path, problem+"; assumed: "+assumed)
 	return true
 }
 

@@ -20,20 +20,34 @@ func TestWhatTheSchemaRequiresIsNotMissedInSilence(t *testing.T) {
 	}
 	const requirements = ", requirements: []"
 	for name, tc := range map[string]struct {
-		text, field, assumed, written string
+		text, problem, assumed, written string
 	}{
-		"a pool without requirements":        {pool("", ""), "line 6: NodePool p: spec.template.spec.requirements", "[]", "requirements: []"},
-		"a pool whose requirements are null": {pool(", requirements: null", ""), "NodePool p: spec.template.spec.requirements", "[]", "requirements: []"},
-		"a pool that has none on purpose":    {text: pool(requirements, ""), written: "requirements: []"},
+		"a pool without requirements": {pool("", ""), "line 6: NodePool p: spec.template.spec.requirements: is missing", "[]", "requirements: []"},
+		"a pool whose requirements are null": {
+			pool(", requirements: null", ""), "NodePool p: spec.template.spec.requirements: has no value", "[]", "requirements: []",
+		},
+		"a pool that has none on purpose": {text: pool(requirements, ""), written: "requirements: []"},
 		"a claim without requirements": {
-			"apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: k}\nspec: {" + ref + "}\n", "NodeClaim k: spec.requirements", "[]", "requirements: []",
+			"apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: k}\nspec: {" + ref + "}\n", "NodeClaim k: spec.requirements: is missing", "[]", "requirements: []",
 		},
 		"an overlay without requirements": {
-			"apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {price: \"0.01\"}\n", "NodeOverlay o: spec.requirements", "[]", "requirements: []",
+			"apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {price: \"0.01\"}\n", "NodeOverlay o: spec.requirements: is missing", "[]", "requirements: []",
 		},
 		"disruption that says how, and not when": {
-			pool(requirements, "  disruption: {consolidationPolicy: WhenEmpty}\n"), "line 7: NodePool p: spec.disruption.consolidateAfter", "0s", "consolidateAfter: 0s",
+			pool(requirements, "  disruption: {consolidationPolicy: WhenEmpty}\n"), "line 7: NodePool p: spec.disruption.consolidateAfter: is missing", "0s", "consolidateAfter: 0s",
 		},
+		"disruption that says how, and of when the name": {
+			pool(requirements, "  disruption:\n    consolidationPolicy: WhenEmpty\n    consolidateAfter:\n"),
+			"line 9: NodePool p: spec.disruption.consolidateAfter: has no value", "0s", "consolidateAfter: 0s",
+		},
+		"disruption that says the name of when alone": {
+			pool(requirements, "  disruption: {consolidateAfter: \"\"}\n"),
+			"line 7: NodePool p: spec.disruption.consolidateAfter: has no value", "0s", "consolidateAfter: 0s",
+		},
+		"disruption that says nothing": {
+			pool(requirements, "  disruption: {}\n"), "line 7: NodePool p: spec.disruption.consolidateAfter: is missing", "0s", "consolidateAfter: 0s",
+		},
+		"disruption that is null": {text: pool(requirements, "  disruption:\n"), written: "requirements: []"},
 		"disruption that says both": {
 			text: pool(requirements, "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: Never}\n"), written: "consolidateAfter: Never",
 		},
@@ -49,14 +63,14 @@ func TestWhatTheSchemaRequiresIsNotMissedInSilence(t *testing.T) {
 				said = append(said, w.String())
 			}
 			_, _, refused := manifest.Options{Strict: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tc.text)})
-			if tc.field == "" {
+			if tc.problem == "" {
 				if len(said) != 0 || refused != nil {
 					t.Errorf("warnings %q, and of strict options %v; want none", said, refused)
 				}
-			} else if len(said) != 1 || !strings.Contains(said[0], tc.field+": is missing") || !strings.Contains(said[0], "assumed: "+tc.assumed) {
-				t.Errorf("warnings %q, want that %s is missing, and assumed: %s", said, tc.field, tc.assumed)
-			} else if refused == nil || !strings.Contains(refused.Error(), tc.field+": is missing") {
-				t.Errorf("strict options say %v, want that %s is missing", refused, tc.field)
+			} else if len(said) != 1 || !strings.Contains(said[0], tc.problem) || !strings.Contains(said[0], "assumed: "+tc.assumed) {
+				t.Errorf("warnings %q, want %s, and assumed: %s", said, tc.problem, tc.assumed)
+			} else if refused == nil || !strings.Contains(refused.Error(), tc.problem) {
+				t.Errorf("strict options say %v, want %s", refused, tc.problem)
 			}
 			var out bytes.Buffer
 			if err := manifest.Encode(&out, objects...); err != nil {

@@ -54,11 +54,11 @@ func find(value any, path string) (found []string) {
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // mayBeNull tells fields with a default, which a null is replaced by; those of the kubelet, whose schema is open; and
-// requirements, which are missing then.
+// those that the schema requires, which are missing then: the package manifest tells of these, and what it takes them for.
 func mayBeNull(path string) bool {
 	switch path {
 	case "spec.disruption", "spec.disruption.consolidationPolicy", "spec.disruption.budgets", "spec.disruption.budgets.nodes",
-		"spec.template.spec.expireAfter", "spec.expireAfter", "spec.template.spec.requirements", "spec.requirements":
+		"spec.disruption.consolidateAfter", "spec.template.spec.expireAfter", "spec.expireAfter", "spec.template.spec.requirements", "spec.requirements":
 		return true
 	}
 	return strings.HasPrefix(path, "spec.metadataOptions") || strings.HasPrefix(path, "spec.kubelet")
@@ -67,7 +67,6 @@ func mayBeNull(path string) bool {
 // notEmpty are texts that Go's types take for the default where they are empty, and the schema does not.
 func notEmpty() []string {
 	return []string{
-		"spec.disruption.consolidateAfter", "spec.disruption.consolidationPolicy", "spec.disruption.budgets.nodes",
-		"spec.template.spec.expireAfter", "spec.expireAfter",
+		"spec.disruption.consolidationPolicy", "spec.disruption.budgets.nodes", "spec.template.spec.expireAfter", "spec.expireAfter",
 	}
 }
