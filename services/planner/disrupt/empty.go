@@ -29,7 +29,7 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 			dr.Verdicts[h] = dr.About(h, r)
 			continue
 		}
-		if r := dr.NodeBudgets.EmptyReason(h, host.Pool); !r.OK() {
+		if r := dr.NodeBudgets.ReasonFor(h, host.Pool, model.ReasonEmpty, 0); !r.OK() {
 			if !replaceable(dr, h) { // it may go for another reason, under that one's budget or none
 				dr.Verdicts[h] = r
 				waiting = append(waiting, h)

@@ -70,12 +70,12 @@ func (n *Nodes) Reason(p *view.Pool, why model.DisruptionReason, more int) model
 	})
 }
 
-// EmptyReason says that a pool's budget keeps an empty host. One that is not ready counts once, so that it does not keep
-// itself: nothing is lost with it. For other reasons it counts twice, as pods would move because of it.
-func (n *Nodes) EmptyReason(host int, p *view.Pool) model.Reason {
-	others := rules.PoolNodes{Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index] - 1, More: 1}
-	if n.down[host] && rules.BudgetAllows(n.active[p.Index], model.ReasonEmpty, others).OK() {
+// ReasonFor says that a pool's budget keeps a host that goes for its own sake, beside others that are to go as well. One
+// that is not ready has counted, so that it does not keep itself: no more nodes are down with it than were before.
+func (n *Nodes) ReasonFor(host int, p *view.Pool, why model.DisruptionReason, others int) model.Reason {
+	nodes := rules.PoolNodes{Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index] - 1, More: others + 1}
+	if n.down[host] && rules.BudgetAllows(n.active[p.Index], why, nodes).OK() {
 		return model.Reason{}
 	}
-	return n.Reason(p, model.ReasonEmpty, 1)
+	return n.Reason(p, why, others+1)
 }

@@ -225,7 +225,7 @@ func (x *replacer) nodeBudget(h int, why model.DisruptionReason, others int) mod
 	if x.late(h, why) {
 		return model.Reason{}
 	}
-	return x.draft.NodeBudgets.Reason(x.v.Hosts[h].Pool, why, others+1)
+	return x.draft.NodeBudgets.ReasonFor(h, x.v.Hosts[h].Pool, why, others)
 }
 
 // podBudgets says whether pod disruption budgets let a node go beside some others.
