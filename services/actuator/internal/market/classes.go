@@ -30,9 +30,10 @@ type Classes struct {
 	market *Market
 	pools  []cluster.Pool
 	byName map[model.NodeClassName]*Class
-	// catalogues are by the id of their settings, of the types of shapedAt.
-	catalogues map[model.CatalogID]*catalogue
-	shapedAt   time.Time
+	// catalogues are by the id of their settings, of the types of shapedAt; earlier are those of the types before, while
+	// they are made anew: one that is the same stays, so that it is not shown again.
+	catalogues, earlier map[model.CatalogID]*catalogue
+	shapedAt            time.Time
 	// memory is what was learned of nodes.
 	memory learned
 	// leads says that this candidate leads: before, it looks and changes nothing in AWS.
@@ -101,11 +102,11 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, pools []
 	}
 	s.recallMemory()
 	if s.shapedAt != s.market.typesAt {
-		s.shapedAt = s.market.typesAt
-		clear(s.catalogues)
+		s.shapedAt, s.earlier, s.catalogues = s.market.typesAt, s.catalogues, map[model.CatalogID]*catalogue{}
 		for _, c := range s.All() {
 			s.shape(ctx, c)
 		}
+		s.earlier = nil
 	}
 	s.reshapes(ctx)
 	s.anticipate(pools)
@@ -293,6 +294,10 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 				Condition: awsv1.ConditionValidationSucceeded, Reason: awsv1.ReasonInvalidKubeletConfiguration, Message: err.Error(), Field: settingsField,
 			})
 		}
+		return
+	}
+	if known := s.earlier[id]; known != nil && reflect.DeepEqual(known.inventory, sold) {
+		s.catalogues[id], c.catalogue = known, known
 		return
 	}
 	out := &catalogue{inventory: sold, shapes: make(map[model.TypeName]apply.Shape, len(sold.InstanceTypes))}

@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,29 @@ func TestMemoryIsLearnedOfNodes(t *testing.T) {
 	l.has("m5.large", 7577)
 	l.told("ami-2", 6000, time.Second) // a node of an image that is not booted any more
 	l.has("m5.large", 7577)
+}
+
+// TestEqualTypesAreNotShownAgain: they are asked for twice a day, and each time all was planned anew.
+func TestEqualTypesAreNotShownAgain(t *testing.T) {
+	l := newLearner(t, "ami-1")
+	objects := []cluster.Class{{Spec: l.class.Spec}}
+	asked := func(now time.Time) (news bool) {
+		l.market.types, l.market.typesAt = slices.Clone(l.market.types), now
+		l.Refresh(t.Context(), objects, nil, func(model.NodeClassName) bool { return true })
+		return l.News()
+	}
+	asked(l.now)
+	if asked(l.now.Add(12 * time.Hour)) {
+		t.Error("equal types are news")
+	}
+	l.market.types[0].MemoryMiB = 4096
+	if !asked(l.now.Add(24 * time.Hour)) {
+		t.Error("another type is no news")
+	}
+	l.has("m5a.large", 7577)
+	if n := len(l.catalogues); n != 1 {
+		t.Errorf("%d catalogues are kept, want 1", n)
+	}
 }
 
 func TestMoreMemoryThanThoughtIsLearnedWithoutHaste(t *testing.T) {
