@@ -68,6 +68,8 @@ type State struct {
 	DeletedClaims []model.ClaimID
 	// ClaimObjects are all NodeClaim objects that are there.
 	ClaimObjects []model.ClaimID
+	// UserClaims are those of them that belong to no pool: a user has written them, and Kerf does nothing for them.
+	UserClaims []model.ClaimID
 }
 
 // Node is a node and the pods on it.

@@ -37,9 +37,13 @@ func (f *Fake) Observe() (cluster.State, error) {
 		if o.GetDeletionTimestamp() != nil {
 			s.DeletedClaims = append(s.DeletedClaims, model.ClaimID(k.name))
 		}
+		if objects.OfUser(o) {
+			s.UserClaims = append(s.UserClaims, model.ClaimID(k.name))
+		}
 	}
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
+	slices.Sort(s.UserClaims)
 	return s, nil
 }
 

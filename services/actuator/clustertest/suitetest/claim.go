@@ -110,7 +110,10 @@ kind: NodeClaim
 metadata: {name: %s}
 spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: small}, requirements: []}
 `, foreign))
-	w.until(t, "another's claim", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, model.ClaimID(foreign)) })
+	s := w.until(t, "another's claim", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, model.ClaimID(foreign)) })
+	if !slices.Contains(s.UserClaims, model.ClaimID(foreign)) || slices.Contains(s.UserClaims, planned.ID) {
+		t.Errorf("claims that users have written: %v, want %s among them, and not %s", s.UserClaims, foreign, planned.ID)
+	}
 	if _, there, err := w.Cluster.Claim(model.ClaimID(foreign)); there || err != nil {
 		t.Errorf("another's claim: there %v, error %v", there, err)
 	}

@@ -226,16 +226,20 @@ func (k *Kube) observePolicy(s *cluster.State, c changes) error {
 	if !c.claims {
 		return nil
 	}
-	s.ClaimObjects, s.DeletedClaims = nil, nil
+	s.ClaimObjects, s.DeletedClaims, s.UserClaims = nil, nil, nil
 	err := each(k.claims, func(o *unstructured.Unstructured) {
 		id := model.ClaimID(o.GetName())
 		s.ClaimObjects = append(s.ClaimObjects, id)
 		if o.GetDeletionTimestamp() != nil {
 			s.DeletedClaims = append(s.DeletedClaims, id)
 		}
+		if objects.OfUser(o) {
+			s.UserClaims = append(s.UserClaims, id)
+		}
 	})
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
+	slices.Sort(s.UserClaims)
 	return err
 }
 

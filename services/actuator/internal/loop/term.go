@@ -111,7 +111,7 @@ func newTerm(c Config, h *hub) *term {
 	})
 	t.orphans = orphans.New(orphans.Config{
 		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cluster: t.cluster, Cloud: t.cfg.Cloud, Log: c.Log,
-		Patience: c.Intervals.Orphans, Mirrored: c.Kube.Claim, Record: t.claims.record,
+		Patience: c.Intervals.Orphans, Mirrored: c.Kube.Claim, OfUser: t.outbox.OfUser, Record: t.claims.record,
 	})
 	return t
 }
@@ -229,6 +229,7 @@ func (t *term) pass(ctx context.Context) error {
 		t.nominations.Write(ctx)
 		t.shrinking.Write(ctx)
 		t.orphans.Sweep(ctx)
+		t.orphans.TellUsers(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {
 			t.claims.forget()

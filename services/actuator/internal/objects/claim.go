@@ -64,6 +64,9 @@ func Owner(kind schema.GroupVersionKind, o metav1.Object) metav1.OwnerReference 
 	}
 }
 
+// OfUser says that a NodeClaim belongs to no pool: a user has written it.
+func OfUser(o *unstructured.Unstructured) bool { return o.GetLabels()[labels.NodePool] == "" }
+
 // ReadClaim is what an object says of the claim that it mirrors, and whether it mirrors one of Kerf's.
 func ReadClaim(o *unstructured.Unstructured) (c model.Claim, ours bool, err error) {
 	if o.GetLabels()[labels.Claim] != o.GetName() {

@@ -27,6 +27,8 @@ type Config struct {
 	Cloud     cloud.Cloud // ends nothing unless this leader leads
 	// Mirrored is what the object of a claim says of it.
 	Mirrored func(model.ClaimID) (c model.Claim, there bool, err error)
+	// OfUser tells a NodeClaim that a user has written that nothing is done for it, and says whether it did.
+	OfUser func(model.ClaimID) bool
 	// Record is what a claim remembers of its instance.
 	Record func(*model.Claim, cloud.Instance) lifecycle.Instance
 	Log    *slog.Logger
@@ -42,6 +44,8 @@ type Orphans struct {
 	judged  seen
 	// foreign are instances of another store that were warned about, and objects of claims that can't be read.
 	foreign map[string]bool
+	// told are NodeClaims that users have written, and that were told of.
+	told map[model.ClaimID]bool
 	// looked is what was looked at for claims that were lost, and waiting since when each has had neither instance nor
 	// node.
 	looked  seen
@@ -116,6 +120,21 @@ func (o *Orphans) mirrored(ctx context.Context, id model.ClaimID) (c model.Claim
 		o.cfg.Log.WarnContext(ctx, "a NodeClaim that the store does not know can't be read; it is left alone", "claim", id, "error", err)
 	}
 	return model.Claim{}, false
+}
+
+// TellUsers tells of NodeClaims that users have written, which are no orders here: each once.
+func (o *Orphans) TellUsers(ctx context.Context) {
+	told := map[model.ClaimID]bool{}
+	for _, id := range o.cfg.Cluster.UserClaims {
+		switch {
+		case o.told[id]:
+			told[id] = true
+		case o.cfg.OfUser(id):
+			told[id] = true
+			o.cfg.Log.WarnContext(ctx, "nothing is launched for a NodeClaim that belongs to no NodePool", "claim", id)
+		}
+	}
+	o.told = told
 }
 
 // alive is the instance that a claim had, or else the newest one with its tag, of those that are alive; nil where none is.

@@ -107,6 +107,14 @@ func (o *Outbox) NoQueue(pool model.PoolName, err error) bool {
 	})
 }
 
+// OfUser tells of a NodeClaim that a user has written that nothing is done for it. It says whether it did.
+func (o *Outbox) OfUser(id model.ClaimID) bool {
+	return o.hint(cluster.Event{
+		Kind: "NodeClaim", Name: string(id), Warning: true, Reason: "NotSupported",
+		Message: "Kerf launches nothing for a NodeClaim without a NodePool: write a NodePool, with spec.replicas for nodes that wait for no pod, and delete this NodeClaim",
+	})
+}
+
 // eventReason words a code as Kubernetes' events do.
 func eventReason(code model.Code) string {
 	switch code {

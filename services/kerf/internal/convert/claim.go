@@ -39,7 +39,9 @@ func (o Owned) Put(s *clusterpb.Snapshot, types *catalog.Catalog) (notes []strin
 	for _, claim := range o.Claims {
 		switch out, err := p.claim(claim); {
 		case claim.Labels[labels.NodePool] == "":
-			notes = append(notes, fmt.Sprintf("NodeClaim %s belongs to no pool, and is left alone", claim.Name))
+			notes = append(notes, fmt.Sprintf(
+				"NodeClaim %s belongs to no pool: nothing is launched for it, and it does not count; write a NodePool, with spec.replicas for nodes that wait for no pod", claim.Name,
+			))
 		case claim.Labels[labels.InstanceType] == "":
 			waiting++ // no one knows what it will be
 		case err != nil:
