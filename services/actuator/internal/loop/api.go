@@ -143,13 +143,13 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		for _, v := range p.Nodes {
 			t.outbox.Stays(v)
 		}
-		t.outbox.Pending(func(yield func(model.PodID, model.Reason) bool) {
+		t.outbox.Pods(func(yield func(model.PodID, model.Reason) bool) {
 			for _, x := range pending {
 				if !yield(model.PodID(x.Pod), x.Reason) {
 					return
 				}
 			}
-		})
+		}, p.Placements)
 	} else {
 		t.cfg.Log.InfoContext(ctx, "plan is stale", "plan", p.ID, "why", outcome.Stale.Message)
 	}

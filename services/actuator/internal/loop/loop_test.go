@@ -429,7 +429,10 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 func TestPendingPodsAreToldWhy(t *testing.T) {
 	leads(t, func(r *rig) {
 		r.accepted(model.Plan{ID: "p-0"})
-		_, err := r.loop.Apply(r.t.Context(), model.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
+		_, err := r.loop.Apply(r.t.Context(), model.Plan{
+			ID: "p-1", InventoryRevision: 1, Now: time.Now(),
+			Placements: []model.Placement{{Pod: "default/soon", Node: "n1", WaitUntil: time.Now().Add(30 * time.Second)}},
+		}, []Pending{{
 			Pod: "default/huge", Reason: model.Reason{Code: 8, Message: "m5.xlarge comes nearest: 96 cpu asked, 3.9 there", Remedy: "allow a larger type"},
 		}}, false)
 		if err != nil {
@@ -440,6 +443,9 @@ func TestPendingPodsAreToldWhy(t *testing.T) {
 				return e.Namespace == "default" && e.Warning && e.Reason == "FailedScheduling" &&
 					e.Message == "m5.xlarge comes nearest: 96 cpu asked, 3.9 there; allow a larger type"
 			})
+		})
+		r.until("the pod that waits has its event", time.Minute, func() bool {
+			return slices.ContainsFunc(r.kube.Events("Pod", "soon"), func(e clustertest.Event) bool { return !e.Warning && e.Reason == "Nominated" })
 		})
 	})
 }

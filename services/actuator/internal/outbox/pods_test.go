@@ -38,12 +38,34 @@ func (r *rig) rounds(t *testing.T) []map[string]string {
 
 func TestAPodLearnsWhyThereIsNoPlaceForIt(t *testing.T) {
 	r := newRig()
-	r.Pending(maps.All(map[model.PodID]model.Reason{
+	r.Pods(maps.All(map[model.PodID]model.Reason{
 		"default/web": {Message: "too large", Remedy: "allow a larger type"}, "web": {Message: "no namespace"}, "default/silent": {},
-	}))
+	}), nil)
 	got := r.rounds(t)
 	if len(got) != 1 || len(got[0]) != 1 || got[0]["Pod/web"] != "too large; allow a larger type" {
 		t.Errorf("told are %v", got)
+	}
+}
+
+// TestAPodLearnsThatItWaitsForTheRoomOfOthers: it was Pending without a word of Kerf, while nothing was bought for it.
+func TestAPodLearnsThatItWaitsForTheRoomOfOthers(t *testing.T) {
+	r := newRig()
+	until := time.Date(2026, 11, 29, 10, 0, 30, 0, time.UTC)
+	placed := []model.Placement{
+		{Pod: "default/web", Node: "n1", WaitUntil: until}, {Pod: "default/there", Node: "n1"}, {Pod: "default/buffer/0", Node: "n1", WaitUntil: until},
+	}
+	r.Pods(maps.All(map[model.PodID]model.Reason{}), placed)
+	got := r.rounds(t)
+	if len(got) != 1 || len(got[0]) != 1 || got[0]["Pod/web"] != "it waits for the room of pods that are ending on node n1, until 2026-11-29T10:00:30Z at the latest" {
+		t.Errorf("told are %v", got)
+	}
+	r.Pods(maps.All(map[model.PodID]model.Reason{}), placed)
+	if got := r.rounds(t); len(got) != 0 {
+		t.Errorf("told again are %v", got)
+	}
+	r.Pods(maps.All(map[model.PodID]model.Reason{"default/web": {Message: "too large"}}), nil)
+	if got := r.rounds(t); len(got) != 1 || got[0]["Pod/web"] != "too large" {
+		t.Errorf("told once it has no place are %v", got)
 	}
 }
 
@@ -54,7 +76,7 @@ func TestThousandsOfPodsWithoutAPlaceKeepNothingOut(t *testing.T) {
 	r.step = time.Second
 	r.Notice(model.Notice{Kind: model.NoticeSpotInterruption, InstanceID: "i-1"}, model.Claim{ID: "c1"})
 	list := stuck(1200)
-	r.Pending(maps.All(list))
+	r.Pods(maps.All(list), nil)
 	p := r.publish(t, View{})
 	if len(p.Events) == 0 || p.Events[0].Name != "c1" {
 		t.Fatalf("the first events are %+v, want that of the claim", p.Events[:min(3, len(p.Events))])
@@ -74,12 +96,12 @@ func TestThousandsOfPodsWithoutAPlaceKeepNothingOut(t *testing.T) {
 
 	list["default/new"] = model.Reason{Message: "too large"}
 	list["default/stuck-7"] = model.Reason{Message: "larger still"}
-	r.Pending(maps.All(list))
+	r.Pods(maps.All(list), nil)
 	if got := r.rounds(t); len(got) != 1 || len(got[0]) != 2 || got[0]["Pod/stuck-7"] != "larger still" {
 		t.Errorf("%d rounds tell, want one of the pod that is new, and the one of which something else is said", len(got))
 	}
-	r.Pending(maps.All(map[model.PodID]model.Reason{}))
-	r.Pending(maps.All(list))
+	r.Pods(maps.All(map[model.PodID]model.Reason{}), nil)
+	r.Pods(maps.All(list), nil)
 	again := 0
 	for _, round := range r.rounds(t) {
 		again += len(round)
@@ -99,7 +121,7 @@ func TestPodsAreToldThoughMessagesChangeWithEachPlan(t *testing.T) {
 		for pod := range list {
 			list[pod] = model.Reason{Message: fmt.Sprint("left are ", round)}
 		}
-		r.Pending(maps.All(list))
+		r.Pods(maps.All(list), nil)
 		for _, e := range r.publish(t, View{}).Events {
 			told[e.Name] = true
 		}
