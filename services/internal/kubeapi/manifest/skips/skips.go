@@ -18,21 +18,37 @@ type List struct {
 
 type count struct {
 	source, kind string
-	pods         bool
+	about        about
 	number       int
 }
+
+// about is what objects that are skipped have to do with pods: nothing, pods come of them, or they keep pods from being
+// made.
+type about int
+
+const (
+	nothing about = iota
+	makes
+	limits
+)
 
 // Line is a sentence about a source.
 type Line struct{ Source, Text string }
 
 // Add counts an object. group is "" for Kubernetes' own.
 func (l *List) Add(source, group, kind string, object []byte) {
-	c := count{source: source, kind: kind, pods: makesPods(group, kind, object), number: 1}
+	c := count{source: source, kind: kind, number: 1}
+	switch {
+	case group == "" && kind == "ResourceQuota":
+		c.about = limits
+	case makesPods(group, kind, object):
+		c.about = makes
+	}
 	if group != "" {
 		c.kind += " (" + group + ")"
 	}
 	for i := range l.counts {
-		if o := &l.counts[i]; o.source == c.source && o.kind == c.kind && o.pods == c.pods {
+		if o := &l.counts[i]; o.source == c.source && o.kind == c.kind && o.about == c.about {
 			o.number++
 			return
 		}
@@ -40,7 +56,7 @@ func (l *List) Add(source, group, kind string, object []byte) {
 	l.counts = append(l.counts, c)
 }
 
-// Lines are one for each source, and before it one for what pods come of.
+// Lines are one for each source, and before it one each for what pods come of and for what keeps pods from being made.
 func (l *List) Lines() []Line {
 	var out []Line
 	var told []string
@@ -49,21 +65,24 @@ func (l *List) Lines() []Line {
 			continue
 		}
 		told = append(told, c.source)
-		if made := l.of(c.source, true); made != "" {
+		if made := l.of(c.source, makes); made != "" {
 			out = append(out, Line{c.source, "not planned for, though they make pods: " + made +
 				"; how many and which, their controllers alone know: to plan for those, give kerf Deployments or Jobs of the same pods"})
 		}
-		if others := l.of(c.source, false); others != "" {
+		if quotas := l.of(c.source, limits); quotas != "" {
+			out = append(out, Line{c.source, "not looked at: " + quotas + "; pods that a quota keeps from being made are planned for as all others"})
+		}
+		if others := l.of(c.source, nothing); others != "" {
 			out = append(out, Line{c.source, "skipped, because planning does not look at them: " + others})
 		}
 	}
 	return out
 }
 
-func (l *List) of(source string, pods bool) string {
+func (l *List) of(source string, what about) string {
 	var texts []string
 	for _, c := range l.counts {
-		if c.source == source && c.pods == pods {
+		if c.source == source && c.about == what {
 			texts = append(texts, fmt.Sprintf("%d %s", c.number, c.kind))
 		}
 	}

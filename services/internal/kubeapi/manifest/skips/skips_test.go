@@ -32,10 +32,12 @@ func TestLinesForEachSource(t *testing.T) {
 	l.Add("a.yaml", "", "ConfigMap", nil)
 	l.Add("a.yaml", "ray.io", "RayCluster", []byte(`{"spec":{"headGroupSpec":{"template":{"spec":{"containers":[{"image":"a"}]}}}}}`))
 	l.Add("b.yaml", "", "Secret", nil)
+	l.Add("b.yaml", "", "ResourceQuota", nil)
 	l.Add("a.yaml", "", "ConfigMap", nil)
 	want := []Line{
 		{"a.yaml", "not planned for, though they make pods: 1 RayCluster (ray.io); how many and which, their controllers alone know: to plan for those, give kerf Deployments or Jobs of the same pods"},
 		{"a.yaml", "skipped, because planning does not look at them: 2 ConfigMap"},
+		{"b.yaml", "not looked at: 1 ResourceQuota; pods that a quota keeps from being made are planned for as all others"},
 		{"b.yaml", "skipped, because planning does not look at them: 1 Secret"},
 	}
 	got := l.Lines()
