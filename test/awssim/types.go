@@ -32,6 +32,7 @@ type typeInfo struct {
 	GPU               *gpuInfo      `xml:"gpuInfo"`
 	Inference         *acceleInfo   `xml:"inferenceAcceleratorInfo"`
 	Neuron            *neuronInfo   `xml:"neuronInfo"`
+	Enclaves          string        `xml:"nitroEnclavesSupport"`
 	Strategies        []string      `xml:"placementGroupInfo>supportedStrategies>item"`
 }
 
@@ -213,7 +214,7 @@ func describeType(t *catalog.Type) typeInfo {
 	info := typeInfo{
 		Name: t.Name, CurrentGeneration: true, BareMetal: t.BareMetal, Hypervisor: t.Hypervisor,
 		UsageClasses: usageClasses(t), Virtualization: one("hvm"), RootDevices: one("ebs"),
-		Burstable: t.BurstablePerformance,
+		Burstable: t.BurstablePerformance, Enclaves: "unsupported",
 		Processor: processorInfo{
 			Architectures: architectures(t), ClockGHz: thousandths(t.ClockMHz),
 			Manufacturer: properName(t.CPUManufacturer), Features: features(t),
@@ -235,6 +236,9 @@ func describeType(t *catalog.Type) typeInfo {
 		if t.EBSVolumesShared {
 			info.EBS.LimitType = "shared"
 		}
+	}
+	if t.NitroEnclaves {
+		info.Enclaves = "supported"
 	}
 	if len(t.GPUs) > 0 {
 		info.GPU = &gpuInfo{GPUs: devices(t.GPUs)}

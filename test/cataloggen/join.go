@@ -120,6 +120,7 @@ func makeType(name string, r record) (catalog.Type, error) {
 		ClockMHz:             clock,
 		BurstablePerformance: r.BurstablePerformanceSupported,
 		NestedVirtualization: slices.Contains(r.ProcessorInfo.SupportedFeatures, "nested-virtualization"),
+		NitroEnclaves:        r.NitroEnclavesSupport == "supported",
 		SupportsSpot:         slices.Contains(r.SupportedUsageClasses, "spot"),
 		SupportsOnDemand:     slices.Contains(r.SupportedUsageClasses, "on-demand"),
 		GPUs:                 devices(r.GpuInfo.Gpus),

@@ -36,6 +36,7 @@ type record struct {
 	BareMetal                     bool
 	BurstablePerformanceSupported bool
 	Hypervisor                    string
+	NitroEnclavesSupport          string
 	SupportedUsageClasses         []string
 	SupportedVirtualizationTypes  []string
 	VCpuInfo                      struct{ DefaultVCpus int64 }

@@ -129,6 +129,8 @@ type Type struct {
 	BurstablePerformance bool  `json:"burstable,omitempty"`
 	// NestedVirtualization says that instances can run virtual machines themselves.
 	NestedVirtualization bool `json:"nestedVirtualization,omitempty"`
+	// NitroEnclaves says that instances can set apart CPU and memory as enclaves.
+	NitroEnclaves bool `json:"nitroEnclaves,omitempty"`
 	// NoClusterPlacement is what EC2 says of types that it launches into no placement group of the strategy cluster.
 	NoClusterPlacement bool `json:"noClusterPlacement,omitempty"`
 

@@ -86,7 +86,7 @@ func TestBundledTypeHasItsPublishedFigures(t *testing.T) {
 		"one with GPUs and local disks": {
 			Name: "g5.12xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 48, MemoryMiB: 196_608, DefaultENIs: 15, IPv4PerENI: 50,
 			NetworkMbps: 40_000, EBSMbps: 16_000, EBSVolumes: 22, EBSVolumesShared: true, EFAInterfaces: 1, BranchENIs: 107, TrunkingSupported: true,
-			EncryptionInTransit: true, LocalNVMeGB: 3800, CPUManufacturer: "amd", ClockMHz: 3300,
+			EncryptionInTransit: true, LocalNVMeGB: 3800, CPUManufacturer: "amd", ClockMHz: 3300, NitroEnclaves: true,
 			GPUs:         []catalog.GPU{{Name: "A10G", Manufacturer: "nvidia", Count: 4, MemoryMiB: 22_888}},
 			SupportsSpot: true, SupportsOnDemand: true, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1f"},
 			OnDemandMicroUSD: 5_672_000, SpotSavesPercent: 60, Reclaimed: model.Above20,
@@ -94,7 +94,7 @@ func TestBundledTypeHasItsPublishedFigures(t *testing.T) {
 		"one with machine-learning chips": {
 			Name: "inf2.48xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 192, MemoryMiB: 786_432, DefaultENIs: 15, IPv4PerENI: 50,
 			NetworkMbps: 100_000, EBSMbps: 60_000, EBSVolumes: 28, EBSVolumesShared: true, BranchENIs: 107, TrunkingSupported: true, EncryptionInTransit: true,
-			CPUManufacturer: "amd", ClockMHz: 3600,
+			CPUManufacturer: "amd", ClockMHz: 3600, NitroEnclaves: true,
 			Accelerators: []catalog.GPU{{Name: "Inferentia2", Manufacturer: "aws", Count: 12, MemoryMiB: 32_768}}, NeuronCores: 24,
 			SupportsSpot: true, SupportsOnDemand: true, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1f"},
 			OnDemandMicroUSD: 12_981_270, SpotSavesPercent: 88, Reclaimed: model.Below5,

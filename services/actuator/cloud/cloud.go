@@ -131,6 +131,8 @@ type Request struct {
 	Taints []model.Taint
 	// EFA attaches an elastic fabric adapter to each network card of the type that takes one.
 	EFA bool
+	// Enclaves allows the instance to run Nitro Enclaves.
+	Enclaves bool
 	// Shape, by instance type, is what the kubelet is configured to reserve and the pod limit it is given.
 	MaxPods map[model.TypeName]int64
 }

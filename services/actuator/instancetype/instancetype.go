@@ -51,6 +51,10 @@ const (
 // EFA is the resource of elastic fabric adapters, which a node has only where its launch attached them.
 const EFA = "vpc.amazonaws.com/efa"
 
+// NitroSandbox is the resource of pods that run in enclaves: instances that it is asked of are launched with these allowed.
+// No type brings it; a NodeOverlay says which nodes have how many.
+const NitroSandbox = "eks.amazonaws.com/nitro-sandbox"
+
 // EBSVolumes is how many EBS volumes of pods a node attaches. Planners take it from the type; nodes tell it elsewhere.
 const EBSVolumes = model.AttachLimit + "ebs.csi.aws.com"
 

@@ -128,6 +128,7 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Key: p + "instance-network-bandwidth", Value: "750"},
 			{Key: p + "instance-size", Value: "large"},
 			{Key: p + "instance-tenancy", Value: "default"},
+			{Key: p + "nitro-sandbox", Value: "false"},
 			{Key: "kubernetes.io/arch", Value: "amd64"},
 			{Key: "kubernetes.io/os", Value: "linux"},
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},

@@ -30,6 +30,7 @@ func nodeLabels(t catalog.Type, f family) model.Labels {
 		{Key: labels.InstanceHypervisor, Value: t.Hypervisor},
 		{Key: labels.InstanceEncryptionInTransit, Value: strconv.FormatBool(t.EncryptionInTransit)},
 		{Key: labels.InstanceTenancy, Value: tenancy},
+		{Key: labels.NitroSandbox, Value: strconv.FormatBool(t.NitroEnclaves)},
 	}
 	known := func(key, value string) {
 		if value != "" {

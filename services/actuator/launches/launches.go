@@ -77,7 +77,11 @@ func asks(c *model.Claim) (string, error) {
 		Taints        []model.Taint
 		StartupTaints []model.Taint
 		EFA           bool
-	}{c.NodePool, c.NodeClass, c.Offerings, c.Labels, c.Taints, c.StartupTaints, c.Requests.Value(instancetype.EFA) > 0})
+		Enclaves      bool
+	}{
+		c.NodePool, c.NodeClass, c.Offerings, c.Labels, c.Taints, c.StartupTaints,
+		c.Requests.Value(instancetype.EFA) > 0, c.Requests.Value(instancetype.NitroSandbox) > 0,
+	})
 	return string(out), err
 }
 

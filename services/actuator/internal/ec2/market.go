@@ -169,6 +169,7 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 		BurstablePerformance: aws.ToBool(i.BurstablePerformanceSupported),
 		SupportsSpot:         slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeSpot),
 		SupportsOnDemand:     slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeOnDemand),
+		NitroEnclaves:        i.NitroEnclavesSupport == types.NitroEnclavesSupportSupported,
 	}
 	if p := i.ProcessorInfo; p != nil {
 		said := make([]string, 0, len(p.SupportedArchitectures))

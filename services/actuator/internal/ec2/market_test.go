@@ -63,6 +63,15 @@ func TestWhichTypesGoIntoNoClusterPlacementGroup(t *testing.T) {
 	}
 }
 
+func TestWhichTypesRunEnclaves(t *testing.T) {
+	for said, want := range map[types.NitroEnclavesSupport]bool{"supported": true, "unsupported": false, "": false} {
+		got := instanceType(&types.InstanceTypeInfo{InstanceType: "m5.xlarge", NitroEnclavesSupport: said}).NitroEnclaves
+		if got != want {
+			t.Errorf("%q: %v, want %v", said, got, want)
+		}
+	}
+}
+
 func TestDevicesOfTypesAreOfferedToPods(t *testing.T) {
 	want := map[string]map[model.Resource]int64{
 		"g5.12xlarge":   {"nvidia.com/gpu": 4},

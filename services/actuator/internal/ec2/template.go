@@ -75,7 +75,7 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 	}
 	return template.Data(template.Launch{
 		Spec: r.Spec, Class: r.Class, Region: a.region, IPv6: a.plane.API().IPv6(), ImageID: g.image.ID, UserData: data, Tags: a.templateTags(r),
-		Adapters: g.adapters, ReservationID: g.reservation,
+		Adapters: g.adapters, Enclaves: r.Enclaves, ReservationID: g.reservation,
 	})
 }
 

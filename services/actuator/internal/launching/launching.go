@@ -137,6 +137,7 @@ func (l *Launching) request(c model.Claim, class *market.Class) cloud.Request {
 	r := cloud.Request{
 		Claim: c.ID, Count: c.LaunchSize, Token: launches.Token(l.cfg.Cluster, &c), NodePool: c.NodePool, Class: class.Resolved(), Spec: class.Spec,
 		MaxPods: map[model.TypeName]int64{}, EFA: c.Requests.Value(instancetype.EFA) > 0,
+		Enclaves: c.Requests.Value(instancetype.NitroSandbox) > 0,
 	}
 	if c.Launch != "" { // the same for each of them that repeats it
 		r.Claim = ""

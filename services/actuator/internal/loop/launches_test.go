@@ -55,6 +55,20 @@ func TestAdaptersAreAttachedToTheNodesOfPodsThatAskForThem(t *testing.T) {
 	})
 }
 
+func TestInstancesOfPodsThatAskForEnclavesMayRunThem(t *testing.T) {
+	leads(t, func(r *rig) {
+		ask := nodeClaim("ask", "m5.xlarge")
+		ask.Requests = model.Amounts{{Resource: "eks.amazonaws.com/nitro-sandbox", Value: 1}}
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("other", "m5.xlarge"), ask}})
+		for id, want := range map[model.ClaimID]bool{"ask": true, "other": false} {
+			r.reaches(id, model.ClaimLaunched)
+			if got := r.kube.launch[id].Enclaves; got != want {
+				r.t.Errorf("%s is launched with enclaves: %v", id, got)
+			}
+		}
+	})
+}
+
 // TestAPlacementGroupThatIsFullSaysNothingOfOtherLaunches has EC2 have no m5.large in a placement group.
 func TestAPlacementGroupThatIsFullSaysNothingOfOtherLaunches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

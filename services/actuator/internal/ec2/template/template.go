@@ -24,6 +24,8 @@ type Launch struct {
 	Tags              []types.LaunchTemplateTagSpecificationRequest
 	// Adapters are the elastic fabric adapters that pods ask for.
 	Adapters Adapters
+	// Enclaves says that pods ask for Nitro Enclaves.
+	Enclaves bool
 	// ReservationID is the capacity reservation to launch into; "" for none.
 	ReservationID string
 }
@@ -50,6 +52,7 @@ func Data(l Launch) (*types.RequestLaunchTemplateData, error) {
 		MetadataOptions:     metadata(l.Spec.Metadata, l.Region),
 		NetworkInterfaces:   interfaces,
 		CpuOptions:          processor(l.Spec),
+		EnclaveOptions:      enclaves(l),
 		Placement:           placement(l.Class.PlacementGroup),
 
 		CapacityReservationSpecification: reservation, InstanceMarketOptions: market,
@@ -82,6 +85,14 @@ func processor(s cloud.ClassSpec) *types.LaunchTemplateCpuOptionsRequest {
 	return &types.LaunchTemplateCpuOptionsRequest{
 		NestedVirtualization: types.NestedVirtualizationSpecification(s.NestedVirtualization),
 	}
+}
+
+// enclaves is nil where no pod asks for them, which is EC2's default and leaves the names of templates as they are.
+func enclaves(l Launch) *types.LaunchTemplateEnclaveOptionsRequest {
+	if !l.Enclaves {
+		return nil
+	}
+	return &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
 }
 
 func placement(g cloud.PlacementGroup) *types.LaunchTemplatePlacementRequest {

@@ -157,14 +157,14 @@ func TestMetadataOptions(t *testing.T) {
 
 func TestOptionsThatAreNotAskedForAreLeftOut(t *testing.T) {
 	got := data(t, func(*Launch) {})
-	if got.CpuOptions != nil || got.Placement != nil || got.InstanceMarketOptions != nil || aws.ToBool(got.Monitoring.Enabled) {
+	if got.CpuOptions != nil || got.EnclaveOptions != nil || got.Placement != nil || got.InstanceMarketOptions != nil || aws.ToBool(got.Monitoring.Enabled) {
 		t.Errorf("%+v", got)
 	}
 	got = data(t, func(l *Launch) {
 		l.Spec.NestedVirtualization, l.Spec.DetailedMonitoring = "enabled", true
-		l.Class.PlacementGroup = cloud.PlacementGroup{ID: "pg-1"}
+		l.Class.PlacementGroup, l.Enclaves = cloud.PlacementGroup{ID: "pg-1"}, true
 	})
-	if got.CpuOptions.NestedVirtualization != "enabled" || aws.ToString(got.Placement.GroupId) != "pg-1" || !aws.ToBool(got.Monitoring.Enabled) {
+	if got.CpuOptions.NestedVirtualization != "enabled" || aws.ToString(got.Placement.GroupId) != "pg-1" || !aws.ToBool(got.EnclaveOptions.Enabled) || !aws.ToBool(got.Monitoring.Enabled) {
 		t.Errorf("%+v", got)
 	}
 }
