@@ -87,8 +87,8 @@ func known(w World) map[string]map[string]bool {
 		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
 	}
 	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them
-	// all the same.
-	all, err := instancetype.Catalog(w.Catalog.Types, instancetype.Settings{})
+	// all the same. A class of one's own images leaves out none.
+	all, err := instancetype.Catalog(w.Catalog.Types, instancetype.Settings{AMIFamily: instancetype.Custom})
 	if err != nil {
 		return nil
 	}

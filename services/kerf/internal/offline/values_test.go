@@ -46,7 +46,7 @@ func TestWhatPodsAskOfNodesIsKnownWithoutPools(t *testing.T) {
 	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c, image: x}]\n" +
 		"  nodeSelector: {karpenter.k8s.aws/instance-category: m, karpenter.k8s.aws/instance-size: large, topology.kubernetes.io/zone: us-east-1a}\n" +
 		"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [" +
-		"{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m6g]}, {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg]}]}]}}}\n"
+		"{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, m6g, a1]}, {key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg]}]}]}}}\n"
 	in, err := offline.Load([]offline.File{{Name: "f.yaml", Data: []byte(text)}}, options())
 	if err != nil {
 		t.Fatal(err)
