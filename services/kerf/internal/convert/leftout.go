@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -44,7 +45,7 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 			continue
 		}
 		notes = append(notes, p.unprotected()...)
-		if len(p.spec.SchedulingGates) > 0 {
+		if _, daemons := o.(*appsv1.DaemonSet); len(p.spec.SchedulingGates) > 0 && !daemons { // nodes keep room for daemons' pods
 			gated = append(gated, fmt.Sprintf("%s (%s)", p.title, p.spec.SchedulingGates[0].Name))
 		}
 		if _, isPod := o.(*corev1.Pod); isPod && p.spec.NodeName != "" && !nodes[p.spec.NodeName] {

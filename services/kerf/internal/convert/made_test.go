@@ -240,6 +240,8 @@ func TestWhatCountsForLessIsSaid(t *testing.T) {
 {apiVersion: v1, kind: Pod, metadata: {name: there}, spec: {nodeName: n3}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: gated, namespace: shop}, spec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}}
+---
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {template: {spec: {schedulingGates: [{name: x}]}}}}
 `
 	read, _, err := manifest.Decode(strings.NewReader(text), "f.yaml")
 	if err != nil {
