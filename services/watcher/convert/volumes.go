@@ -134,10 +134,13 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 		return storage.Reach{}, fmt.Sprintf("persistent volume claim %s is still being bound to volume %s", name, pvc.Spec.VolumeName)
 	}
 	pv := b.refs.PersistentVolume(pvc.Spec.VolumeName)
-	if pv == nil {
+	switch {
+	case pv == nil:
 		return storage.Reach{}, fmt.Sprintf("persistent volume %s of claim %s is not there", pvc.Spec.VolumeName, name)
+	case storage.Stuck(pv, b.refs):
+		return storage.Reach{}, fmt.Sprintf("persistent volume %s of claim %s is being deleted, and is attached to no node any more", pv.Name, name)
 	}
-	return storage.Bound(pv) // also where it is being deleted: it stays as long as its claim does, and pods run with it
+	return storage.Bound(pv)
 }
 
 // unbound answers for a claim that gets its volume where its pod comes to run.

@@ -75,6 +75,14 @@ func TestVolumes(t *testing.T) {
 	alone := func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
 	}
+	efs := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "efs.csi.aws.com"}}
+	mounts := func(driver string) *storagev1.CSIDriver {
+		return &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: storagev1.CSIDriverSpec{AttachRequired: new(false)}}
+	}
+	going := func(v *corev1.PersistentVolume) *corev1.PersistentVolume {
+		v.DeletionTimestamp = new(metav1.NewTime(start()))
+		return v
+	}
 	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.NewTime(start())) }
 
 	for name, tc := range map[string]struct {
@@ -87,13 +95,16 @@ func TestVolumes(t *testing.T) {
 			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone("topology.ebs.csi.aws.com/zone", "b"))},
 			volumes: topology("b"), attachments: attached,
 		},
-		"a volume that goes once its claim does": {
-			refs: []runtime.Object{claim("data", boundTo("v")), func() *corev1.PersistentVolume {
-				v := volume("v", ebs, inZone(zone, "b"))
-				v.DeletionTimestamp = new(metav1.NewTime(start()))
-				return v
-			}()},
-			volumes: topology("b"), attachments: attached,
+		"a volume that goes, and is attached to no other node": {
+			refs:        []runtime.Object{claim("data", boundTo("v")), going(volume("v", ebs, inZone(zone, "b")))},
+			unsupported: "spec.volumes[0]: persistent volume v of claim data is being deleted, and is attached to no node any more",
+		},
+		"a volume that goes once its claim does, of a driver that attaches none": {
+			refs:    []runtime.Object{claim("data", boundTo("v")), going(volume("v", efs)), mounts("efs.csi.aws.com")},
+			volumes: by("efs.csi.aws.com"), attachments: []*clusterpb.Amount{{Resource: "efs.csi.aws.com", Value: 1}},
+		},
+		"a volume that goes once its claim does, and that nothing attaches": {
+			refs: []runtime.Object{claim("data", boundTo("v")), going(volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}}))},
 		},
 		"a volume with alternatives": {
 			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone(zone, "b"), inZone(zone, "c"))},

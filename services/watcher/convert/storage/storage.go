@@ -93,6 +93,18 @@ func labelledZones(own map[string]string) []model.Requirement {
 	return reqs
 }
 
+// Stuck says that a volume comes to no node where it is not attached already. One that is being deleted stays as long as
+// its claim does, and the scheduler binds pods that use it; but what attaches CSI volumes refuses it. A driver that
+// attaches none, as that of EFS, has it mounted all the same.
+func Stuck(pv *corev1.PersistentVolume, refs References) bool {
+	driver := DriverOf(pv)
+	if pv.DeletionTimestamp == nil || driver == "" {
+		return false
+	}
+	d := refs.CSIDriver(driver)
+	return d == nil || d.Spec.AttachRequired == nil || *d.Spec.AttachRequired
+}
+
 // DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin
 // are attached by its CSI driver.
 func DriverOf(pv *corev1.PersistentVolume) string {
