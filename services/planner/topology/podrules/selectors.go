@@ -282,7 +282,7 @@ func SortUnique[T cmp.Ordered](s []T) []T {
 // SelectorText is a selector as people write it.
 func SelectorText(s *model.Selector) string {
 	if s == nil {
-		return "no labels at all"
+		return "the labels of its labelSelector, which is missing,"
 	}
 	if len(s.Requirements) == 0 {
 		return "any labels"
