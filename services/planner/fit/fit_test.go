@@ -171,6 +171,23 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
+// TestWhatCanBeAskedForIsNotRoundedUp: 6,624 MiB are 6.469 GiB, and a pod that asks for the 6.47 GiB that this rounds
+// to has no place.
+func TestWhatCanBeAskedForIsNotRoundedUp(t *testing.T) {
+	const mi = 1 << 20
+	for want, tt := range map[string]struct {
+		resource model.Resource
+		value    int64
+	}{
+		"6.47 GiB": {model.Memory, 6625*mi + 6*mi/10}, "6.46 GiB": {model.Memory, 6625*mi - 1*mi}, "17 GiB": {"ephemeral-storage", 17 << 30},
+		"1.93": {model.CPU, 1930}, "29": {model.Pods, 29},
+	} {
+		if got := fit.AtMost(tt.resource, tt.value); got != want {
+			t.Errorf("%d of %s: %q, want %q", tt.value, tt.resource, got, want)
+		}
+	}
+}
+
 func TestAPreferenceWeighsWhatIsNotMet(t *testing.T) {
 	place := fit.Place{
 		Labels: model.Labels{{Key: "topology.kubernetes.io/zone", Value: "a"}},

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,19 +15,33 @@ func Quantity(r model.Resource, v int64) string {
 		return strconv.FormatInt(v, 10) + "m"
 	case r == model.CPU:
 		return decimal(float64(v)/1000, 3)
-	case r == model.Memory || r == "ephemeral-storage" || strings.HasPrefix(string(r), "hugepages-"):
-		return bytes(v)
+	case inBytes(r):
+		f, unit := bytes(v)
+		return decimal(f, 2) + unit
 	}
 	return strconv.FormatInt(v, 10)
 }
 
-func bytes(v int64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	f, i := float64(v), 0
-	for ; f >= 1024 && i < len(units)-1; i++ {
+// AtMost writes an amount as Quantity does, but never as more than it is: what is written can be asked for.
+func AtMost(r model.Resource, v int64) string {
+	if !inBytes(r) {
+		return Quantity(r, v)
+	}
+	f, unit := bytes(v)
+	return decimal(math.Floor(f*100)/100, 2) + unit
+}
+
+func inBytes(r model.Resource) bool {
+	return r == model.Memory || r == "ephemeral-storage" || strings.HasPrefix(string(r), "hugepages-")
+}
+
+func bytes(v int64) (f float64, unit string) {
+	units := []string{" B", " KiB", " MiB", " GiB", " TiB"}
+	i := 0
+	for f = float64(v); f >= 1024 && i < len(units)-1; i++ {
 		f /= 1024
 	}
-	return decimal(f, 2) + " " + units[i]
+	return f, units[i]
 }
 
 // decimal writes a number with at most that many digits after the point.

@@ -287,7 +287,7 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 	if devices.IsDevices(name) {
 		return o.lacks(c)
 	}
-	needs, has := fit.Quantity(name, c.Alone[worst]), fit.Quantity(name, max(0, o.Free[worst]))
+	needs, has := fit.Quantity(name, c.Alone[worst]), fit.AtMost(name, max(0, o.Free[worst]))
 	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
 	switch {
 	case view.IsAttachLimit(name):
