@@ -103,8 +103,9 @@ type Settings struct {
 	// Memory is how many bytes nodes of a type have turned out to have, by the type's name, in the place of what is
 	// computed.
 	Memory map[string]int64 `json:",omitempty"`
-	// PlacementStrategy is that of the placement group that nodes go into, in EC2's words; "" for none.
-	PlacementStrategy string `json:",omitempty"`
+	// PlacementGroup is the id of the placement group that nodes go into, and PlacementStrategy its strategy in EC2's
+	// words; "" for none.
+	PlacementGroup, PlacementStrategy string `json:",omitempty"`
 }
 
 // Interface is a network interface of a node. One that is for EFA alone has no addresses for pods.
@@ -145,7 +146,7 @@ func (r resolved) shape(t catalog.Type, s Settings) (Shape, error) {
 	kube, system, eviction := r.overhead(t, capacity)
 	return Shape{
 		Name:           t.Name,
-		Labels:         nodeLabels(t, r.family),
+		Labels:         nodeLabels(t, r.family, s.PlacementGroup),
 		Capacity:       sorted(capacity),
 		Allocatable:    sorted(allocatable(capacity, kube, system, eviction)),
 		KubeReserved:   sorted(kube),

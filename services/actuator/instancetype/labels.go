@@ -13,10 +13,10 @@ import (
 // tenancy is that of every instance: launches ask for no hardware of one's own, which has another price.
 const tenancy = "default"
 
-// nodeLabels are those that follow from the type and the operating system, sorted by key. What a type does not have or is
-// not known has no label, so that selectors for existence and size work; only the hypervisor of bare metal is a label
-// with an empty value.
-func nodeLabels(t catalog.Type, f family) model.Labels {
+// nodeLabels are those that follow from the type, the operating system and the placement group, sorted by key. What a
+// type does not have or is not known has no label, so that selectors for existence and size work; only the hypervisor
+// of bare metal is a label with an empty value.
+func nodeLabels(t catalog.Type, f family, group string) model.Labels {
 	family, size, _ := strings.Cut(t.Name, ".")
 	ls := model.Labels{
 		{Key: labels.InstanceType, Value: t.Name},
@@ -41,6 +41,7 @@ func nodeLabels(t catalog.Type, f family) model.Labels {
 	known(labels.InstanceCategory, category)
 	known(labels.InstanceGeneration, generation)
 	known(labels.WindowsBuild, f.windowsBuild)
+	known(labels.PlacementGroupID, group)
 	known(labels.InstanceCPUManufacturer, kebab(t.CPUManufacturer))
 	known(labels.InstanceCPUClockSpeed, positive(t.ClockMHz))
 	known(labels.InstanceEBSBandwidth, positive(t.EBSMbps))

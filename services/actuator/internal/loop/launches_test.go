@@ -102,6 +102,11 @@ func TestAPlacementGroupThatIsFullSaysNothingOfOtherLaunches(t *testing.T) {
 		}
 		r.accepted(one("c4", "packed", "m5.large", "c5.large"))
 		r.reaches("c4", model.ClaimInitialized)
+		for id, want := range map[model.ClaimID]string{"c2": "", "c4": "pg-1"} {
+			if got, _ := r.claim(id).Labels.Get("karpenter.k8s.aws/placement-group-id"); got != want {
+				t.Errorf("%s says that its node is in group %q, want %q", id, got, want)
+			}
+		}
 	})
 }
 

@@ -275,7 +275,7 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 		return
 	}
 	settings := s.cfg.Settings(c.Spec)
-	settings.PlacementStrategy = c.resolved.PlacementGroup.Strategy
+	settings.PlacementGroup, settings.PlacementStrategy = c.resolved.PlacementGroup.ID, c.resolved.PlacementGroup.Strategy
 	settings.Memory = s.memoryOf(c, settings)
 	id, err := instancetype.CatalogID(settings)
 	if err != nil {
