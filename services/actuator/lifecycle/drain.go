@@ -15,6 +15,10 @@ import (
 // will end it; and past that of a drain any pod.
 const stuckAfter = time.Minute
 
+// bindingTime is how long pods may still come to a node that is tainted: the scheduler chose it before it saw the taint, and
+// binds them meanwhile.
+const bindingTime = 5 * time.Second
+
 // lastTier is the highest value of tier.
 const lastTier = 3
 
@@ -54,9 +58,9 @@ type Drain struct {
 // PlanDrain decides which pods leave next. Pods go in tiers, each only when the one before is gone: plain pods,
 // DaemonSet pods, critical pods, critical DaemonSet pods. A pod that must not be disrupted waits for its own protection
 // to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period.
-// What is left a while after the deadline goes with the instance. Where no pod is seen the API server is asked: the
-// watch of pods may be behind that of nodes, whose taint is seen already, and pods that came just before would end with
-// the instance.
+// What is left a while after the deadline goes with the instance. Where no pod is seen the API server is asked, once
+// none can come any more: the watch of pods may be behind that of nodes, whose taint is seen already, and pods that came
+// just before or after would end with the instance.
 func PlanDrain(in DrainInput, now time.Time) Drain {
 	var d Drain
 	first := lastTier + 1
@@ -68,8 +72,11 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		left = append(left, p)
 		first = min(first, tier(p))
 	}
+	bound := earlier(in.Begun.Add(bindingTime), in.Deadline)
 	switch {
 	case len(left) > 0:
+	case now.Before(bound):
+		return Drain{Wake: bound}
 	case in.Unasked && (in.Deadline.IsZero() || now.Before(in.Deadline)):
 		return Drain{Ask: true, Waits: in.Trouble, Wake: in.Deadline}
 	default:

@@ -359,9 +359,9 @@ func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
 			if r.Claim.State == model.ClaimDraining {
 				node := syncedNode(leaving)
 				node.Ready = c.event.Node.Ready
-				r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, c.at)
+				r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, c.at.Add(bindingTime))
 			}
-			r = Step(r.Claim, Event{Kind: EventInstanceEnded}, c.at)
+			r = Step(r.Claim, Event{Kind: EventInstanceEnded}, c.at.Add(bindingTime))
 			if r.Claim.State != model.ClaimFailed || r.Claim.Failure.Code != model.CodeNotInitialized || r.Claim.DisruptionReason != model.ReasonUnhealthy {
 				t.Errorf("it ends %s, %+v, want Failed for never being ready", r.Claim.State, r.Claim.Failure)
 			}

@@ -76,6 +76,25 @@ func TestPodsThatCachesDoNotShowYetAreDrained(t *testing.T) {
 	})
 }
 
+// TestPodsThatAreBoundAfterTheTaintAreDrained has the scheduler choose an empty node before it sees the taint there, and
+// bind the pod a few seconds later, as it does where a volume is made first.
+func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("a")
+		if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		r.kube.run("a", pod("web"))
+		r.reaches("a", model.ClaimGone)
+		if list := r.kube.evictions(); len(list) != 1 || list[0] != "web force=false" {
+			t.Errorf("evictions %v, want one of the pod", list)
+		}
+	})
+}
+
 // TestAnAPIServerThatDoesNotAnswerHoldsNoDrainPastItsEnd has a drain with an end, and one without.
 func TestAnAPIServerThatDoesNotAnswerHoldsNoDrainPastItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
