@@ -15,8 +15,8 @@ import (
 // will end it; and past that of a drain any pod.
 const stuckAfter = time.Minute
 
-// bindingTime is how long pods may still come to a node that is tainted: the scheduler chose it before it saw the taint, and
-// binds them meanwhile.
+// bindingTime is how long pods may still come to a node that is tainted: the scheduler chose it before it saw the
+// taint, and binds them meanwhile.
 const bindingTime = 5 * time.Second
 
 // lastTier is the highest value of tier.

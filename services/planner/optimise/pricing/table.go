@@ -18,11 +18,12 @@ const mostPlaces = 2
 // stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
 const stepsForWork = 4
 
-// solveTable solves a bin's knapsack, but for rounding values up, in the scarcest capacities, by a table over how much of
-// each is left; the other resources, and places of rules of several rows, are paid for at their prices. So its value bounds that of every filling, more tightly than the linear
-// relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in rows, as
-// far as it keeps to the other resources and rules. ok is false where the table would be too large, also for the work
-// that is left, or the search was stopped; it may be larger if it is the last that is tried.
+// solveTable solves a bin's knapsack, but for rounding values up, in the scarcest capacities, by a table over how much
+// of each is left; the other resources, and places of rules of several rows, are paid for at their prices. So its value
+// bounds that of every filling, more tightly than the linear relaxation where few pods fit. It returns the bound, and
+// the filling that it found in p.counts, by index in rows, as far as it keeps to the other resources and rules. ok is
+// false where the table would be too large, also for the work that is left, or the search was stopped; it may be larger
+// if it is the last that is tried.
 func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left int64) (upper float64, ok bool) {
 	of := p.scarcest(kn, last, bound)
 	entries, steps := int64(maxTable), int64(maxSteps)
