@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
@@ -161,7 +162,9 @@ func detachesSoon(v *View, host int, c *Class) bool {
 		users := v.shared[host][vol.Name]
 		stay := users
 		for _, p := range v.Hosts[host].Pods {
-			if Left(v, p) && slices.ContainsFunc(v.Pods[p].Class.Volumes, func(its model.VolumeTopology) bool { return its.Name == vol.Name }) {
+			pod := &v.Pods[p]
+			soon, _ := rules.Leaves(pod.Pod, pod.Class.PodClass, v.Hosts[host].Node, v.Policy.RoomWait, v.Now)
+			if soon && slices.ContainsFunc(pod.Class.Volumes, func(its model.VolumeTopology) bool { return its.Name == vol.Name }) {
 				stay--
 			}
 		}
