@@ -17,7 +17,7 @@ const stuckAfter = time.Minute
 
 // bindingTime is how long pods may still come to a node that is tainted: the scheduler chose it before it saw the
 // taint, and binds them meanwhile.
-const bindingTime = 5 * time.Second
+const bindingTime = 2 * time.Second
 
 // lastTier is the highest value of tier.
 const lastTier = 3

@@ -35,9 +35,9 @@ func TestPlanDrain(t *testing.T) {
 		wake     time.Time
 	}{
 		"a node without pods is done":                                           {done: true},
-		"pods that the scheduler binds before it sees the taint may still come": {begun: at(0).Add(-4 * time.Second), wake: at(0).Add(time.Second)},
-		"they are waited for no longer than there is time":                      {begun: at(0), deadline: at(.05), wake: at(.05)},
-		"and for a few seconds":                                                 {begun: at(0).Add(-5 * time.Second), done: true},
+		"pods that the scheduler binds before it sees the taint may still come": {begun: at(0).Add(-time.Second), wake: at(0).Add(time.Second)},
+		"they are waited for no longer than there is time":                      {begun: at(0), deadline: at(.025), wake: at(.025)},
+		"and for two seconds":                                                   {begun: at(0).Add(-2 * time.Second), done: true},
 		"pods that need not go do not hold it up": {
 			pods: []cluster.Pod{
 				p("finished", func(x *cluster.Pod) { x.Finished = true }), p("mirror", func(x *cluster.Pod) { x.Mirror = true }),

@@ -124,7 +124,7 @@ func TestAReplacementIsNotKeptForLong(t *testing.T) {
 		do   func(r *rig)
 		most time.Duration // from when it is in use
 	}{
-		"no pods come":             {func(*rig) {}, 8 * time.Second}, // of which five are the drain's, which some may come to
+		"no pods come":             {func(*rig) {}, 5 * time.Second}, // of which two are the drain's, which some may come to
 		"a pod is not let go":      {func(r *rig) { r.kube.change(func() { r.kube.budget = true }) }, 11 * time.Second},
 		"a pod is the scheduler's": {func(r *rig) { r.remakesWithPort() }, 3 * time.Second},
 	} {

@@ -77,7 +77,7 @@ func TestPodsThatCachesDoNotShowYetAreDrained(t *testing.T) {
 }
 
 // TestPodsThatAreBoundAfterTheTaintAreDrained has the scheduler choose an empty node before it sees the taint there, and
-// bind the pod a few seconds later, as it does where a volume is made first.
+// bind the pod a second later.
 func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -86,7 +86,7 @@ func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
 		if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Second)
+		time.Sleep(time.Second)
 		r.kube.run("a", pod("web"))
 		r.reaches("a", model.ClaimGone)
 		if list := r.kube.evictions(); len(list) != 1 || list[0] != "web force=false" {
