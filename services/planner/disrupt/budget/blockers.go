@@ -43,13 +43,13 @@ func Blockers(v *view.View) []model.Reason {
 		}
 		for _, i := range h.Pods {
 			if v.Pods[i].Movable() {
-				p.blame(by, p.of[v.Pods[i].Class.Index], h.Index)
+				p.blame(by, i, h.Index)
 			}
 		}
 	}
 	for _, i := range v.Unbound {
 		if v.Pods[i].Movable() {
-			p.blame(by, p.of[v.Pods[i].Class.Index], nowhere)
+			p.blame(by, i, nowhere)
 		}
 	}
 	var out []model.Reason
@@ -65,9 +65,11 @@ func Blockers(v *view.View) []model.Reason {
 const nowhere = -1
 
 // blame counts a pod on a host for those of the budgets that cover it and block it.
-func (p *Pods) blame(by []blocked, covering []int, host int) {
+func (p *Pods) blame(by []blocked, pod, host int) {
+	covering, unready := p.of[p.v.Pods[pod].Class.Index], host != nowhere && !p.v.Pods[pod].Ready
 	for k, b := range covering {
-		if !p.v.Snapshot.PodDisruptionBudgets[b].NeverAllows && len(covering) == 1 {
+		budget := &p.v.Snapshot.PodDisruptionBudgets[b]
+		if (!budget.NeverAllows || unready && budget.AlwaysAllowUnhealthy) && len(covering) == 1 {
 			continue
 		}
 		x := &by[b]
