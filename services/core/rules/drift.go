@@ -122,8 +122,9 @@ func requirementsMiss(f *DriftFacts) string {
 	return ""
 }
 
-// typeGone says that the claim could not be launched again as what it is. That there is no capacity for the moment is no
-// drift. What is reserved counts as sold as long as it is sold on demand: only the reservation has ended.
+// typeGone says that the claim could not be launched again as what it is. That there is no capacity for the moment is
+// no drift, nor is a zone that is not known. What is reserved counts as sold as long as it is sold on demand: only the
+// reservation has ended.
 func typeGone(f *DriftFacts) string {
 	c := f.Claim
 	if c.InstanceType == "" || f.Class == nil || !f.Class.NotReady.OK() {
@@ -132,7 +133,7 @@ func typeGone(f *DriftFacts) string {
 	if f.HasType != nil && !f.HasType(c.InstanceType) {
 		return fmt.Sprintf("InstanceTypeNotFound: the catalogue of node class %s has no %s any more", f.Class.Name, c.InstanceType)
 	}
-	if f.HasType == nil || f.Sold == nil || f.Sold(c.InstanceType, c.Zone, c.CapacityType) ||
+	if f.HasType == nil || f.Sold == nil || c.Zone == "" || f.Sold(c.InstanceType, c.Zone, c.CapacityType) ||
 		(c.CapacityType == model.Reserved && f.Sold(c.InstanceType, c.Zone, model.OnDemand)) {
 		return ""
 	}

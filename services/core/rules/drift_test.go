@@ -70,6 +70,11 @@ func TestDrifted(t *testing.T) {
 				f.Sold = func(_ model.TypeName, _ string, c model.CapacityType) bool { return c == model.OnDemand }
 			}, "", 0,
 		},
+		"a zone that is not known": {
+			func(f *rules.DriftFacts) {
+				f.Claim.Zone, f.Sold = "", func(_ model.TypeName, zone string, _ model.CapacityType) bool { return zone == "a" }
+			}, "", 0,
+		},
 		"a market that is not known":    {func(f *rules.DriftFacts) { f.Claim.CapacityType, f.Sold = model.OnDemand, nil }, "", 0},
 		"a catalogue that is not known": {func(f *rules.DriftFacts) { f.Claim.InstanceType, f.HasType = "m1.large", nil }, "", 0},
 		"the class":                     {func(f *rules.DriftFacts) { f.Class.Hash = "3" }, "NodeClassDrifted", 0},

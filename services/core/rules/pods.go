@@ -18,9 +18,13 @@ func Protected(p *model.Pod, now time.Time) (model.Reason, time.Time) {
 	if !p.DoNotDisrupt || (!p.DoNotDisruptUntil.IsZero() && !now.Before(p.DoNotDisruptUntil)) {
 		return model.Reason{}, time.Time{}
 	}
+	until := ""
+	if !p.DoNotDisruptUntil.IsZero() {
+		until = " until " + p.DoNotDisruptUntil.UTC().Format(time.RFC3339)
+	}
 	return model.Reason{
 		Code: model.CodePodDoNotDisrupt, Subject: "pod/" + string(p.ID),
-		Message: fmt.Sprintf("pod %s is annotated %s", p.ID, labels.DoNotDisrupt), Remedy: "remove the annotation from the pod",
+		Message: fmt.Sprintf("pod %s is annotated %s%s", p.ID, labels.DoNotDisrupt, until), Remedy: "remove the annotation from the pod",
 	}, p.DoNotDisruptUntil
 }
 
