@@ -169,7 +169,8 @@ func (c *cycle) assign() {
 		assigned = slices.Concat(before, assigned)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
-	for before := -1; leaving && before != len(c.assigned); {
+	const mostTurns = 3
+	for turn, before := 0, -1; leaving && turn < mostTurns && before != len(c.assigned); turn++ {
 		before = len(c.assigned)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 		if len(c.assigned) > before && c.asks(model.KindProvision) {

@@ -148,16 +148,16 @@ func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int6
 			}
 		}
 		left := v.volumes[host][i]
-		if need > 0 && left < need || left < 0 && detachesSoon(v, host, c) {
+		if need > 0 && left < need || left < 0 && detachesSoon(v, host, c, a.Resource) {
 			return a.Resource, left, false
 		}
 	}
 	return "", 0, true
 }
 
-// detachesSoon says whether a class's pods have a volume that is on a host for pods alone that will have left: where the
-// host is above its limit, it is not attached again.
-func detachesSoon(v *View, host int, c *Class) bool {
+// detachesSoon says whether a class's pods have a volume of a driver that is on a host for pods alone that will have left:
+// where the host is above its limit, it is not attached again.
+func detachesSoon(v *View, host int, c *Class, driver model.Resource) bool {
 	return slices.ContainsFunc(c.Volumes, func(vol model.VolumeTopology) bool {
 		users := v.shared[host][vol.Name]
 		stay := users
@@ -168,7 +168,7 @@ func detachesSoon(v *View, host int, c *Class) bool {
 				stay--
 			}
 		}
-		return users > 0 && stay <= 0
+		return sharing(vol, driver) && users > 0 && stay <= 0
 	})
 }
 

@@ -1,6 +1,6 @@
 // Package memory solves packing problems, and those that it has solved lately not once more.
 //
-// It never solves anything in another way than package optimise, which it asks. Start reading with Memory.
+// It never solves anything itself: package optimise does. Start reading with Memory.
 package memory
 
 import (
@@ -28,7 +28,7 @@ type solved struct {
 // Solve is optimise.Solve. Where that was stopped, its solution is not remembered.
 func (m *Memory) Solve(p *problem.Problem) optimise.Solution {
 	for _, k := range m.known {
-		if equal(k.problem, p) {
+		if answers(k.problem, p) {
 			return k.solution
 		}
 	}
@@ -44,11 +44,13 @@ func (m *Memory) Solve(p *problem.Problem) optimise.Solution {
 	return s.solution
 }
 
-// equal says that two problems are the same, but for when they are to stop. The first may look for a higher bound, as the
-// plan that is known costs more: its own is one of the second, too.
-func equal(p, q *problem.Problem) bool {
-	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && (p.Known == q.Known || p.Known > q.Known && q.Known > 0) && p.Tried == q.Tried && p.Loose == q.Loose &&
-		p.Worth == q.Worth && p.Drop == q.Drop && slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&
+// answers says that the solution of one problem is one of another: they are the same, but for when they are to stop. Of
+// bounds the one that was solved may know of a more expensive plan: what it proves holds for the cheaper one, too.
+func answers(solved, p *problem.Problem) bool {
+	q := solved
+	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && p.Tried == q.Tried && p.Loose == q.Loose &&
+		p.Worth == q.Worth && p.Drop == q.Drop && (p.Known == q.Known || p.Known < q.Known && p.Known > 0) &&
+		slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&
 		slices.EqualFunc(p.Rules, q.Rules, equalRules) && slices.EqualFunc(p.Limits, q.Limits, equalLimits) && slices.Equal(p.Penalties, q.Penalties)
 }
 

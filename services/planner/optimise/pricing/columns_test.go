@@ -3,9 +3,11 @@ package pricing
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 // TestDualsMoveToWhereTheBoundRises compares where the smoothing goes after a round with what the bound is a little
@@ -60,16 +62,26 @@ func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
 // TestAProgrammeGoesOnFromItsRoot takes a programme to what is left of a plan, and back: it is what it was, and finds
 // what it found.
 func TestAProgrammeGoesOnFromItsRoot(t *testing.T) {
-	moved := 0
+	moved, limited := 0, 0
 	for seed := range uint64(200) {
-		c := compact.Compile(drawn(rand.New(rand.NewPCG(seed, 8))))
+		r := rand.New(rand.NewPCG(seed, 8))
+		p := drawn(r)
+		limit := problem.Limit{Most: 1 + r.Int64N(4)}
+		for range p.Bins {
+			limit.Amount = append(limit.Amount, 1)
+		}
+		p.Limits = []problem.Limit{limit}
+		c := compact.Compile(p)
 		all, x := compact.NewPlan(c), NewColumns(c, &compact.Slab{})
 		g := Effort{Limit: math.MaxInt64, Depth: 1, Stop: func() bool { return false }}
 		x.Program.WorkLimit, x.Program.Stop = g.Limit, g.Stop
-		x.AddExceededLimits(all)
 		x.Begin(all, nil)
-		x.Generate(g)
-		root := x.Root()
+		if x.Generate(g); x.AddExceededLimits(all) {
+			limited++
+			x.Begin(all, slices.Clone(x.Pool))
+			x.Generate(g)
+		}
+		root, value := x.Root(), x.Program.Value()
 		again := func() [3]float64 {
 			x.Return(all, &root)
 			start := x.Program.Value()
@@ -77,6 +89,9 @@ func TestAProgrammeGoesOnFromItsRoot(t *testing.T) {
 			return [3]float64{start, x.Program.Value(), x.Bound}
 		}
 		first := again()
+		if math.Abs(first[0]-value) > 1e-6*value {
+			t.Errorf("seed %d: the programme was at %g, and is at %g", seed, value, first[0])
+		}
 		left := all.Clone()
 		for _, p := range x.Pool {
 			if p.Bin >= 0 && left.Remaining(p.Bin, 1) > 0 && x.proper(p) {
@@ -92,7 +107,7 @@ func TestAProgrammeGoesOnFromItsRoot(t *testing.T) {
 			t.Errorf("seed %d: from the same root, the programme went %v and %v", seed, first, second)
 		}
 	}
-	if moved < 100 {
-		t.Errorf("only %d programmes were others for what was left", moved)
+	if moved < 100 || limited < 30 {
+		t.Errorf("only %d programmes were others for what was left, and %d had limits", moved, limited)
 	}
 }

@@ -196,7 +196,11 @@ func (x *Columns) lookAt(b int32, g Effort) {
 		return
 	}
 	p.known = true
-	if most, ok := x.pr.solveTable(kn, v, x.depth > 1, g.Slack > 0, g.Limit-x.Work()); ok {
+	most, ok := x.pr.solveTable(kn, v, x.depth > 1, g.Slack > 0, g.Limit-x.Work())
+	if !ok && g.Slack > 0 {
+		most, ok = x.pr.solveTable(kn, v, x.depth > 1, false, g.Limit-x.Work())
+	}
+	if ok {
 		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
 		if worthOf(v, x.pr.counts) > p.best {
 			x.find(kn, b, x.pr.counts)

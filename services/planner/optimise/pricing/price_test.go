@@ -166,6 +166,28 @@ func TestATableForABoundCountsPlaces(t *testing.T) {
 	}
 }
 
+// TestATableOfABinWithoutRoom must not panic: pods that ask for none of a resource fit a bin that has less than none.
+func TestATableOfABinWithoutRoom(t *testing.T) {
+	takes := bits.New(2)
+	takes.Add(0)
+	takes.Add(1)
+	pr := pricerOf(&problem.Problem{
+		Items: []problem.Item{{Count: 9, Request: []int64{30, 0}}, {Count: 9, Request: []int64{20, 7}}},
+		Bins:  []problem.Bin{{Price: 10, Free: []int64{100, -50}, Takes: takes, Most: -1}, {Price: 20, Free: []int64{100, 70}, Takes: takes, Most: -1}},
+	})
+	for b := range pr.c.Bins {
+		kn := pr.knapsackOf(b)
+		v := pr.value[:len(kn.b.Rows)]
+		for x := range v {
+			v[x] = 3
+		}
+		pr.relax(kn, v)
+		if upper, ok := pr.solveTable(kn, v, true, false, math.MaxInt32); ok && upper < mostWorth(pr, kn, v, 0) {
+			t.Errorf("bin %v: the table says %g", kn.b.Free, upper)
+		}
+	}
+}
+
 // manyRows is a problem of so many rows, and of bins of twenty sizes, which cost so much less for their size the larger
 // they are.
 func manyRows(rows int, less int64) *Columns {

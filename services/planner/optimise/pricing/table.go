@@ -11,19 +11,17 @@ import (
 // once bins are looked at more closely than the first time, there may be lastTable and lastSteps times as many.
 const maxTable, maxSteps, lastTable, lastSteps = 1 << 17, 1 << 23, 8, 4
 
-// mostPlaces is how many places a rule has at most that a table counts. One place is most of a small bin's worth where
-// pods that must be apart ask for more bins than all others: the relaxation has parts of several such pods there.
+// mostPlaces is how many places a rule has at most that a table counts.
 const mostPlaces = 2
 
 // stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
 const stepsForWork = 4
 
 // solveTable solves a bin's knapsack, but for rounding values up, in the scarcest capacities, by a table over how much
-// of each is left; the other resources, and places of rules of several rows, are paid for at their prices. So its value
-// bounds that of every filling, more tightly than the linear relaxation where few pods fit. It returns the bound, and
-// the filling that it found in p.counts, by index in rows, as far as it keeps to the other resources and rules. ok is
-// false where the table would be too large, also for the work that is left, or the search was stopped; it may be larger
-// if it is the last that is tried.
+// of each is left; the others are paid for at their prices. So its value bounds that of every filling, more tightly than
+// the linear relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in
+// rows, as far as it keeps to the other resources and rules. ok is false where the table would be too large, also for
+// the work that is left, or the search was stopped; it may be larger if it is the last that is tried.
 func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left int64) (upper float64, ok bool) {
 	of := p.scarcest(kn, last, bound)
 	entries, steps := int64(maxTable), int64(maxSteps)
@@ -77,13 +75,12 @@ func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
 	return of[:table.Resources]
 }
 
-// steps is how many steps of a capacity a bin has, of a resource or places of a rule; more than a table holds are not
-// counted.
+// steps is how many steps of a resource a bin has, as far as a table may hold them, or places of a rule.
 func (p *pricer) steps(kn *knapsack, r int) int64 {
 	if n := p.c.NumResources; r >= n {
 		return int64(p.c.Rules[kn.rules[r-n]].Most)
 	}
-	return min(kn.b.Free[r]/p.c.Unit[r], lastTable*maxTable)
+	return max(0, min(kn.b.Free[r]/p.c.Unit[r], lastTable*maxTable))
 }
 
 // addRows adds the rows that may be in a filling to the table, less what their pods take of what it does not know, and
@@ -105,10 +102,9 @@ func (p *pricer) addRows(kn *knapsack, v []float64, of []int) (rest float64) {
 		}
 		var step [table.Resources]int
 		for k, r := range of {
-			switch n := p.c.NumResources; {
-			case r < n:
+			if n := p.c.NumResources; r < n {
 				step[k] = int(p.c.Request[int(kn.b.Rows[x])*n+r] / p.c.Unit[r])
-			case kn.a[x*kn.k+r] > 0:
+			} else if kn.a[x*kn.k+r] > 0 {
 				step[k] = 1
 			}
 		}

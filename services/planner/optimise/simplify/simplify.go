@@ -32,7 +32,7 @@ const (
 	// mostKept is how many rules are kept: those that ask for the most bins, of rules that let only so many pods of
 	// their own rows share one.
 	mostKept = 2
-	// finerWork is how much work there must be for one of them to be kept where a bound alone is asked for.
+	// finerWork is how much work there must be for one such rule to be kept where a bound alone is asked for.
 	finerWork = 200_000_000
 	// alikePrice is how many times the price of the cheapest the others of some bins may have for all to be one,
 	// mostAlike how many may be. One in leastShared of the pods that two of them take must be taken by both.
@@ -48,9 +48,9 @@ const (
 // more all the same. Where a bound alone is asked for, it makes none that proves nothing.
 func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 	whole := base.Problem
-	for _, way := range []struct{ unite, near bool }{{}, {unite: true}, {true, true}} {
-		if way.near && whole.Source.BoundOnly {
-			break
+	for _, way := range []struct{ finer, unite, near bool }{{finer: true}, {}, {finer: true, unite: true}, {unite: true}, {unite: true, near: true}} {
+		if way.finer && !(whole.Source.BoundOnly && work >= finerWork) || way.near && whole.Source.BoundOnly {
+			continue
 		}
 		p := &Simpler{c: whole, base: base, Near: way.near}
 		p.Work, p.GapTarget, p.Stop, p.Drop = work, whole.Source.GapTarget, whole.Source.Stop, true
@@ -58,7 +58,7 @@ func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 			p.Items = append(p.Items, problem.Item{Count: int(n), Request: p.c.Request[i*p.c.NumResources : (i+1)*p.c.NumResources]})
 		}
 		if whole.Source.BoundOnly {
-			p.joinRules(work >= finerWork)
+			p.joinRules(way.finer)
 		} else {
 			p.keepRules()
 		}

@@ -50,7 +50,7 @@ const mostNestedLate, wideGap = 256, 50
 
 // For more than mostOutlined pods whose plan costs more than their bound by more than one in farBound, one is looked for
 // with farWork, too.
-const farBound, farWork = 20, 300_000_000
+const farBound, farWork = 25, 300_000_000
 
 // boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if
 // some plan is known that costs so much. Work is more than usual for it; 0 is as the policy has it.
