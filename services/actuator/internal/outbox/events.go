@@ -111,7 +111,7 @@ func (o *Outbox) NoQueue(pool model.PoolName, err error) bool {
 func (o *Outbox) OfUser(id model.ClaimID) bool {
 	return o.hint(cluster.Event{
 		Kind: "NodeClaim", Name: string(id), Warning: true, Reason: "NotSupported",
-		Message: "Kerf launches nothing for a NodeClaim without a NodePool: write a NodePool, with spec.replicas for nodes that wait for no pod, and delete this NodeClaim",
+		Message: "Kerf launches nothing for a NodeClaim without a NodePool: write a NodePool, with spec.replicas for nodes that wait for no pod, drain the node that this one may have of Karpenter, and delete this NodeClaim",
 	})
 }
 
