@@ -30,8 +30,14 @@ func missing(w World, conditions []Condition) string {
 	return strings.Join(complaints, "; ")
 }
 
+// replanned is after how long the watcher plans anew though nothing has changed: what a plan had to leave out comes then.
+const replanned = time.Minute
+
 // expect waits until all conditions hold and have held for a moment.
 func (s *Stage) expect(ctx context.Context, timeout time.Duration, conditions ...Condition) error {
+	if s.late {
+		timeout += replanned
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var since time.Time
