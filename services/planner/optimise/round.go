@@ -16,9 +16,9 @@ func (s *solver) offer(pl *compact.Plan) {
 	}
 }
 
-// start is where dives begin: a plan, and the programme for what it has left. whole says that the plan has bought what
+// origin is where dives begin: a plan, and the programme for what it has left. whole says that the plan has bought what
 // the whole problem's solution has whole copies of.
-type start struct {
+type origin struct {
 	plan  *compact.Plan
 	root  pricing.Root
 	whole bool
@@ -26,7 +26,7 @@ type start struct {
 
 // dives rounds the programme's solution in several ways, from one of them on, as long as there is work for that and the
 // best plan is not as good as asked for. It returns the next way.
-func (s *solver) dives(x *pricing.Columns, from *start, way int, limit int64) int {
+func (s *solver) dives(x *pricing.Columns, from *origin, way int, limit int64) int {
 	for ; way == 0 || way < mostDives && !s.enough() && x.Work() < limit; way++ {
 		if way > 0 {
 			x.Return(from.plan, &from.root)
@@ -40,7 +40,7 @@ func (s *solver) dives(x *pricing.Columns, from *start, way int, limit int64) in
 // of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals, finishes
 // the packing; the best of these packings counts. What the first dive buys before it comes to parts of copies, others
 // would buy too: they start there.
-func (s *solver) dive(x *pricing.Columns, from *start, limit int64, way int) {
+func (s *solver) dive(x *pricing.Columns, from *origin, limit int64, way int) {
 	pl, end, same := from.plan.Clone(), s.base.Clone(), way == 0
 	var old []compact.Filling
 	for first := !from.whole; len(x.Rows) > 0; first = false {
@@ -71,7 +71,7 @@ func (s *solver) dive(x *pricing.Columns, from *start, limit int64, way int) {
 		gap := s.gap / 2 * math.Sqrt(s.lp/max(1, left))
 		x.Generate(pricing.Effort{Gap: gap, Limit: x.Work() + (limit-x.Work())/2, Stop: s.stopped})
 		if same && first {
-			*from = start{pl.Clone(), x.Root(), true}
+			*from = origin{pl.Clone(), x.Root(), true}
 		}
 		if pl.Pods == 0 && float64(pl.Cost)+x.Bound >= float64(s.best.Cost) {
 			return

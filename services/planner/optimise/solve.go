@@ -281,7 +281,7 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		s.polish(y, budget/20)
 		return
 	}
-	from, way, before := &start{plan: s.base, root: x.Root()}, 0, x.Work()
+	from, way, before := &origin{plan: s.base, root: x.Root()}, 0, x.Work()
 	limit := max(budget*9/10, before+budget/5)
 	for late := false; ; late = true {
 		x.Program.WorkLimit = max(budget, limit)

@@ -169,7 +169,7 @@ func (c *cycle) assign() {
 		assigned = slices.Concat(before, assigned)
 	}
 	c.assigned = slices.Concat(c.assigned, assigned)
-	const mostTurns = 3
+	const mostTurns = 3 // each packs all that is left
 	for turn, before := 0, -1; leaving && turn < mostTurns && before != len(c.assigned); turn++ {
 		before = len(c.assigned)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)

@@ -66,12 +66,15 @@ func Owner(kind schema.GroupVersionKind, o metav1.Object) metav1.OwnerReference 
 
 // OfUser says that a NodeClaim belongs to no pool, and is none of Kerf's: a user has written it.
 func OfUser(o *unstructured.Unstructured) bool {
-	return o.GetLabels()[labels.NodePool] == "" && o.GetLabels()[labels.Claim] != o.GetName()
+	return o.GetLabels()[labels.NodePool] == "" && !isOurs(o)
 }
+
+// isOurs says that a NodeClaim mirrors one of Kerf's claims.
+func isOurs(o *unstructured.Unstructured) bool { return o.GetLabels()[labels.Claim] == o.GetName() }
 
 // ReadClaim is what an object says of the claim that it mirrors, and whether it mirrors one of Kerf's.
 func ReadClaim(o *unstructured.Unstructured) (c model.Claim, ours bool, err error) {
-	if o.GetLabels()[labels.Claim] != o.GetName() {
+	if !isOurs(o) {
 		return model.Claim{}, false, nil
 	}
 	c, err = reader.UnstructuredNodeClaim(o)

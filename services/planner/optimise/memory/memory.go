@@ -44,10 +44,9 @@ func (m *Memory) Solve(p *problem.Problem) optimise.Solution {
 	return s.solution
 }
 
-// answers says that the solution of one problem is one of another: they are the same, but for when they are to stop. Of
-// bounds the one that was solved may know of a more expensive plan: what it proves holds for the cheaper one, too.
-func answers(solved, p *problem.Problem) bool {
-	q := solved
+// answers says that the solution of q is one of p: they are the same, but for when they are to stop. Of
+// bounds q may know of a more expensive plan: what it proves holds for the cheaper one, too.
+func answers(q, p *problem.Problem) bool {
 	return p.Work == q.Work && p.GapTarget == q.GapTarget && p.BoundOnly == q.BoundOnly && p.Tried == q.Tried && p.Loose == q.Loose &&
 		p.Worth == q.Worth && p.Drop == q.Drop && (p.Known == q.Known || p.Known < q.Known && p.Known > 0) &&
 		slices.EqualFunc(p.Items, q.Items, equalItems) && slices.EqualFunc(p.Bins, q.Bins, equalBins) &&

@@ -97,7 +97,7 @@ func TestMemoryTellsProblemsApart(t *testing.T) {
 	}
 }
 
-// TestMemoryComparesAllFields fails for a field that is new: it is to be compared in equal, and changed above.
+// TestMemoryComparesAllFields fails for a field that is new: it is to be compared in answers, and changed above.
 func TestMemoryComparesAllFields(t *testing.T) {
 	for _, x := range []struct {
 		of     reflect.Type

@@ -28,7 +28,7 @@ type Columns struct {
 	Pool []compact.Filling
 	// Duals are by row, BestDuals those of the best bound so far, trialDuals those that fillings are priced with.
 	Duals, BestDuals, trialDuals []float64
-	// limitRows are limits and stocks that are rows too; limitDuals, bestLimitDuals and trialLimitDuals are their duals.
+	// limitRows are limits and stocks that are rows too, as far as they bind; the other lists are their duals.
 	limitRows                                   []scarce.Row
 	limitDuals, bestLimitDuals, trialLimitDuals []float64
 	Bound                                       float64
@@ -71,7 +71,7 @@ func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
 // Begin sets up the programme for what a plan has left, with those columns of old that fit it still. Rows that no open
 // bin takes are left out.
 func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
-	single := x.face(pl)
+	single := x.takeOver(pl)
 	x.Program.Reset(len(x.Rows) + len(x.limitRows))
 	x.Pool = x.Pool[:0]
 	for k, i := range x.Rows {
@@ -99,9 +99,9 @@ func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
 	x.start()
 }
 
-// face takes over what a plan has left, and returns, by row, the bins filled with pods of that row alone that are
+// takeOver takes over what a plan has left, and returns, by row, the bins filled with pods of that row alone that are
 // cheapest for a pod.
-func (x *Columns) face(pl *compact.Plan) (single []compact.Filling) {
+func (x *Columns) takeOver(pl *compact.Plan) (single []compact.Filling) {
 	x.c.ListRows()
 	copy(x.demand, pl.Rest)
 	single = make([]compact.Filling, x.c.NumRows)
@@ -179,7 +179,7 @@ func (x *Columns) Root() Root {
 
 // Return begins again from a root, for what the plan that it was of has left.
 func (x *Columns) Return(pl *compact.Plan, r *Root) {
-	x.face(pl)
+	x.takeOver(pl)
 	x.Program.Set(&r.program)
 	x.Pool = append(x.Pool[:0], r.pool...)
 	copy(x.BestDuals, r.duals)

@@ -7,7 +7,7 @@ package scarce
 import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
 
 // Row is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
-// what is left. Those that do not bind are left out, for they would only make the inverse larger.
+// what is left.
 type Row struct {
 	// Limit is a place in compact.Problem.Limits, Bin one in its Bins; one of them is -1, or both where it is a number
 	// of nodes.
