@@ -68,7 +68,7 @@ func (a Awaited) Last(s *pack.Scheduler, v *view.View, places []pack.Assignment,
 	setFree(v, true)
 	defer setFree(v, false)
 	more, left := s.OnHosts(left, EveryHost)
-	last, left := s.OnHostsLast(left, EveryHost)
+	last, left := s.OnLast(nil, left, EveryHost)
 	a.add(v, more)
 	a.add(v, last)
 	return slices.Concat(places, more, last), left

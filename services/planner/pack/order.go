@@ -49,15 +49,8 @@ func (o order) sorted(items []market.Item, tied func(*view.Class) bool) []market
 		slices.Reverse(items)
 	}
 	if o.tiedFirst {
-		slices.SortStableFunc(items, func(x, y market.Item) int {
-			switch {
-			case tied(x.Class) == tied(y.Class):
-				return 0
-			case tied(x.Class):
-				return -1
-			}
-			return 1
-		})
+		first := slices.DeleteFunc(slices.Clone(items), func(it market.Item) bool { return !tied(it.Class) })
+		items = append(first, slices.DeleteFunc(items, func(it market.Item) bool { return tied(it.Class) })...)
 	}
 	return items
 }

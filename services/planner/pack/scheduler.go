@@ -149,11 +149,14 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 	return a.assignments, a.left()
 }
 
-// OnHostsLast is OnHosts for pods that nothing will be bought for: a domain that no node is in keeps none of them out.
-func (s *Scheduler) OnHostsLast(items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
+// OnLast is OnHosts for pods that nothing more will be bought for, with claims of this plan, which may grow for them: a
+// domain that no node is in keeps none of them out.
+func (s *Scheduler) OnLast(claims []*purchase.NewClaim, items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
 	a := s.newAttempt(items, usable, false)
-	a.unplaced = items
-	a.placeInRounds()
+	a.claims, a.unplaced = claims, items
+	if a.placeInRounds() {
+		s.rankAll(claims)
+	}
 	return a.assignments, a.left()
 }
 

@@ -190,7 +190,9 @@ func buyBeside(c *cycle) {
 		*c.limits = *limits
 		return
 	}
-	c.assigned, c.bought, c.unplaced = all, append(c.bought, bought...), left
+	c.bought = append(c.bought, bought...)
+	more, c.unplaced = c.scheduler.OnLast(c.bought, left, ending.EveryHost)
+	c.assigned = append(all, more...)
 }
 
 // leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there
