@@ -31,6 +31,8 @@ type DrainInput struct {
 	Node cluster.Node
 	// Begun is when the drain did, and Deadline when it ends by force, which may have been before; zero for never.
 	Begun, Deadline time.Time
+	// Shut is that of Event.
+	Shut time.Time
 	// Held and Blocked are those of Event.
 	Held    map[string]bool
 	Blocked map[string]string
@@ -72,7 +74,7 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		left = append(left, p)
 		first = min(first, tier(p))
 	}
-	bound := earlier(in.Begun.Add(bindingTime), in.Deadline)
+	bound := earlier(in.Shut.Add(bindingTime), in.Deadline)
 	switch {
 	case len(left) > 0:
 	case now.Before(bound):

@@ -206,10 +206,6 @@ func synced(e Event, id model.ClaimID) bool {
 	return e.Node.Labels[labels.Registered] == "true" && e.Node.Labels[labels.Claim] == string(id) && !closed
 }
 
-func tainted(n cluster.Node, key string) bool {
-	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
-}
-
 // initializationTimeout gives up a node that never became Initialized: no one else would take it away. Where its
 // kubelet is silent its pods go at once; else they are moved as those of any node.
 func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
@@ -319,7 +315,7 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 // there, they would be moved again, or keep the node. Where its turn has come it is not let open in between.
 func taintEffects(c model.Claim, e Event) []Effect {
 	var out []Effect
-	has := tainted(e.Node, labels.TaintDisrupted)
+	has := e.Node.Shut()
 	switch {
 	case c.Disruption != "" && !has:
 		out = append(out, Effect{Kind: EffectTaintNode})

@@ -329,11 +329,15 @@ func TestNoticesOfUnknownInstancesAreBounded(t *testing.T) {
 	})
 }
 
-// untaintable is a cluster in which a webhook that is down lets no node be kept from new pods.
-type untaintable struct{ cluster.Cluster }
+// untaintable is a cluster in which a webhook that is down lets no node be kept from new pods, up to a time; zero for ever.
+type untaintable struct {
+	cluster.Cluster
+	until time.Time
+}
 
 func (u untaintable) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
-	if slices.ContainsFunc(c.AddTaints, func(t model.Taint) bool { return t.Key == labels.TaintDisrupted }) {
+	down := u.until.IsZero() || time.Now().Before(u.until)
+	if down && slices.ContainsFunc(c.AddTaints, func(t model.Taint) bool { return t.Key == labels.TaintDisrupted }) {
 		return errors.New("failed calling webhook: no endpoints available")
 	}
 	return u.Cluster.UpdateNode(ctx, c)
@@ -342,7 +346,7 @@ func (u untaintable) UpdateNode(ctx context.Context, c cluster.NodeChange) error
 func TestAnInterruptedNodeThatCannotBeTaintedIsDrainedAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.cfg = func(c *Config) { c.Kube = untaintable{c.Kube} }
+		r.cfg = func(c *Config) { c.Kube = untaintable{Cluster: c.Kube} }
 		r.start()
 		r.grow("c1")
 		r.kube.run("c1", pod("web"))

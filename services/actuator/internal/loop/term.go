@@ -27,7 +27,6 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/statuses"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
@@ -374,8 +373,7 @@ func (t *term) members(ids []model.ClaimID) []disruption.Member {
 			continue
 		}
 		if n := t.cluster.Node(c); n != nil {
-			tainted := slices.ContainsFunc(n.Taints, func(x model.Taint) bool { return x.Key == labels.TaintDisrupted })
-			out[i].Node = &disruption.Node{Name: n.Name, Ready: n.Ready, Tainted: tainted, Pods: n.Pods}
+			out[i].Node = &disruption.Node{Name: n.Name, Ready: n.Ready, Tainted: n.Shut(), Pods: n.Pods}
 		}
 	}
 	return out

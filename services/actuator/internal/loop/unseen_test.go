@@ -77,22 +77,30 @@ func TestPodsThatCachesDoNotShowYetAreDrained(t *testing.T) {
 }
 
 // TestPodsThatAreBoundAfterTheTaintAreDrained has the scheduler choose an empty node before it sees the taint there, and
-// bind the pod a second later.
+// bind the pod a second later, where the drain has put the taint there at once, and where it could only do so later.
 func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.start()
-		r.grow("a")
-		if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
-		r.kube.run("a", pod("web"))
-		r.reaches("a", model.ClaimGone)
-		if list := r.kube.evictions(); len(list) != 1 || list[0] != "web force=false" {
-			t.Errorf("evictions %v, want one of the pod", list)
-		}
-	})
+	for name, late := range map[string]time.Duration{"at once": 0, "once a webhook is back": 20 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cfg = func(c *Config) { c.Kube = untaintable{c.Kube, time.Now().Add(late)} }
+				r.start()
+				r.grow("a")
+				if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				for s, _ := r.kube.Observe(); !s.Nodes[0].Shut(); s, _ = r.kube.Observe() {
+					time.Sleep(10 * time.Millisecond)
+				}
+				time.Sleep(time.Second)
+				r.kube.run("a", pod("web"))
+				r.reaches("a", model.ClaimGone)
+				if list := r.kube.evictions(); len(list) != 1 || list[0] != "web force=false" {
+					t.Errorf("evictions %v, want one of the pod", list)
+				}
+			})
+		})
+	}
 }
 
 // TestAnAPIServerThatDoesNotAnswerHoldsNoDrainPastItsEnd has a drain with an end, and one without.
