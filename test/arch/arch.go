@@ -26,7 +26,7 @@ func pure() []string {
 		"services/planner/topology", "services/planner/topology/podrules",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",
 		"services/planner/optimise/exact", "services/planner/optimise/fleet", "services/planner/optimise/lp", "services/planner/optimise/memory", "services/planner/optimise/parts",
-		"services/planner/optimise/pricing", "services/planner/optimise/scarce", "services/planner/optimise/settle",
+		"services/planner/optimise/pricing", "services/planner/optimise/scarce", "services/planner/optimise/settle", "services/planner/optimise/swap",
 		"services/planner/optimise/simplify", "services/planner/optimise/table",
 		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/pack/segments", "services/planner/pack/settled", "services/planner/pack/queue",
 		"services/planner/disrupt", "services/planner/disrupt/budget", "services/planner/disrupt/churn",

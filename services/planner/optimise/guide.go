@@ -7,11 +7,15 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/simplify"
+	"github.com/kerf-dev/kerf/services/planner/optimise/swap"
 )
 
 // mostParts is in how many parts a plan is made that follows one for mean requests. In all but the last a filling must
 // be worth leastFull of its price. mostChoices is among how many rows the next pod is chosen.
 const mostParts, leastFull, mostChoices = 3, 0.96, 32
+
+// swapShare is what part of the work may be spent on what a plan that is followed leaves, 1 of so many.
+const swapShare = 20
 
 // packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no
 // packing costs less than what is proven for that one.
@@ -37,10 +41,13 @@ func (s *solver) packAsSimpler(work int64) {
 		byPrice,
 		func(x, y compact.Filling) int { return cmp.Compare(len(y.Rows), len(x.Rows)) },
 	} {
-		pl := s.base.Clone()
-		g.followAll(pl, before, 0)
-		s.finish(pl, g.worth)
-		s.offer(pl)
+		for _, g.full = range []bool{true, false} {
+			pl := s.base.Clone()
+			g.followAll(pl, before, 0)
+			s.greedy.work += swap.Place(pl, s.greedy.open, work/swapShare)
+			s.finish(pl, g.worth)
+			s.offer(pl)
+		}
 	}
 }
 
@@ -103,7 +110,7 @@ func (s *solver) guideFor(base *compact.Plan, rows int, work int64) *guide {
 	if s.stopped() || sub.best.Pods > 0 {
 		return nil
 	}
-	g := &guide{s: s, p: p, sub: sub, worth: make([]float64, s.c.NumRows)}
+	g := &guide{s: s, p: p, sub: sub, worth: make([]float64, s.c.NumRows), full: true}
 	for r := range sub.duals {
 		g.value(r)
 	}
@@ -121,6 +128,8 @@ type guide struct {
 	// requests.
 	put  []int32
 	over []int64
+	// full fills bins with what else fits.
+	full bool
 }
 
 // value says what the rows are worth that a row of the simpler problem stands for: as much as it in all, and each in
@@ -213,22 +222,22 @@ func (g *guide) fill(pl *compact.Plan, b int32, f compact.Filling) compact.Filli
 			want -= g.add(i, min(want, pl.Rest[i]))
 		}
 	}
-	for _, t := range bin.Kinds {
-		for _, i := range c.Kinds[t] {
-			g.add(i, pl.Rest[i]-l.Counts[i])
-		}
-		if l.Full() {
-			break
+	if g.full {
+		for _, t := range bin.Kinds {
+			for _, i := range c.Kinds[t] {
+				g.add(i, pl.Rest[i]-l.Counts[i])
+			}
+			if l.Full() {
+				break
+			}
 		}
 	}
 	slices.Sort(g.put)
 	out := compact.Filling{Bin: b, Copies: 1, Cost: bin.Price}
 	for _, i := range slices.Compact(g.put) {
 		out.Rows, out.Counts = append(out.Rows, i), append(out.Counts, l.Counts[i])
-		if bin.Penalties != nil {
-			out.Cost += bin.Penalties[i] * int64(l.Counts[i])
-		}
 	}
+	out.Cost += bin.Penalty(out.Rows, out.Counts)
 	return out
 }
 

@@ -165,7 +165,7 @@ func (l *OpenBin) Holds(b *Bin, rows, cnt []int32) (penalty int64, ok bool) {
 			l.Put(i, cnt[x])
 		}
 	}
-	return b.penalty(rows, cnt), true
+	return b.Penalty(rows, cnt), true
 }
 
 // Sum is what a filling asks for, until the next one is asked about.
@@ -189,7 +189,8 @@ func (b *Bin) Fits(sum []int64) bool {
 	return true
 }
 
-func (b *Bin) penalty(rows, cnt []int32) int64 {
+// Penalty is what the pods of a filling cost extra.
+func (b *Bin) Penalty(rows, cnt []int32) int64 {
 	if b.Penalties == nil {
 		return 0
 	}
