@@ -277,7 +277,7 @@ func (s *solver) learn(t *settle.Search) {
 
 // round makes the programme's solution a plan, and polishes it.
 func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64) {
-	if s.c.NumRows > maxRows {
+	if s.c.NumRows > maxRows && !s.simpler {
 		s.polish(y, budget/20)
 		return
 	}

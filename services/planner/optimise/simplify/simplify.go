@@ -32,19 +32,23 @@ const (
 	// mostKept is how many rules are kept: those that ask for the most bins, of rules that let only so many pods of
 	// their own rows share one.
 	mostKept = 2
-	// finerWork is how much work there must be for one such rule to be kept where a bound alone is asked for.
+	// finerWork is how much work there must be for one such rule to be kept where a bound alone is asked for, and for more
+	// rows.
 	finerWork = 200_000_000
 	// alikePrice is how many times the price of the cheapest the others of some bins may have for all to be one,
 	// mostAlike how many may be. One in leastShared of the pods that two of them take must be taken by both.
 	alikePrice  = 1.25
 	mostAlike   = 8
 	leastShared = 5
+	// Where there are rules and no bins are united there may be one more row for each apartShare: a filling of a united
+	// bin may have pods that no bin takes together.
+	apartShare = 4
 	// Requests that become one differ by up to firstApart, or by more if there are more than one in nearShare of the
 	// rows that there may be, but not by lastApart.
 	nearShare, firstApart, lastApart = 2, 0.02, 2.0
 )
 
-// Of makes what a plan has left of a problem simpler, so that there are no more than so many rows; nil where there are
+// Of makes what a plan has left of a problem simpler, so that there are about so many rows at most; nil where there are
 // more all the same. Where a bound alone is asked for, it makes none that proves nothing.
 func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 	whole := base.Problem
@@ -63,17 +67,15 @@ func Of(base *compact.Plan, rows int, work int64) (*Simpler, *compact.Problem) {
 			p.keepRules()
 		}
 		p.addBins(way.unite)
-		for l, most := range p.base.LimitLeft {
-			limit := problem.Limit{Most: max(0, most), Amount: make([]int64, len(p.BinsOf))}
-			for b, of := range p.BinsOf {
-				limit.Amount[b] = p.c.Bins[of[0]].Amount[l]
-			}
-			p.Limits = append(p.Limits, limit)
-		}
+		p.addLimits()
 		if way.near {
 			p.joinNear(rows / nearShare)
 		}
-		if c := compact.Compile(&p.Problem); c.NumRows <= rows {
+		most := rows
+		if !way.unite && len(whole.Rules) > 0 && work >= finerWork {
+			most += rows / apartShare
+		}
+		if c := compact.Compile(&p.Problem); c.NumRows <= most {
 			if p.capRows(c) {
 				c = compact.Compile(&p.Problem)
 			}
@@ -222,6 +224,17 @@ func (p *Simpler) addBin(some []int32) {
 		bin.Takes.AddAll(p.c.Bins[b].Takes)
 	}
 	p.Bins, p.BinsOf = append(p.Bins, bin), append(p.BinsOf, some)
+}
+
+// addLimits adds what is left of limits.
+func (p *Simpler) addLimits() {
+	for l, most := range p.base.LimitLeft {
+		limit := problem.Limit{Most: max(0, most), Amount: make([]int64, len(p.BinsOf))}
+		for b, of := range p.BinsOf {
+			limit.Amount[b] = p.c.Bins[of[0]].Amount[l]
+		}
+		p.Limits = append(p.Limits, limit)
+	}
 }
 
 // alike says whether two bins, the cheaper one first, cost about as much and take much the same pods.
