@@ -96,10 +96,10 @@ type Node struct {
 }
 
 // Leaving says that the node is on its way out: nothing new is to go there.
-func (n *Node) Leaving() bool { return n.Terminating || n.Shut() }
+func (n *Node) Leaving() bool { return n.Terminating || n.Disrupted() }
 
-// Shut says that the node has the taint that keeps new pods off one that goes.
-func (n *Node) Shut() bool { return n.tainted(labels.TaintDisrupted) }
+// Disrupted says that the node has the taint that keeps new pods off one that goes.
+func (n *Node) Disrupted() bool { return n.tainted(labels.TaintDisrupted) }
 
 // Open says that the node takes new pods, as far as Kerf keeps it from that: it has joined, and stays.
 func (n *Node) Open() bool {

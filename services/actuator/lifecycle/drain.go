@@ -27,12 +27,12 @@ const minGrace = time.Second
 
 // DrainInput is what the next step of a drain depends on.
 type DrainInput struct {
-	// Node is the node as it is; it must carry the disrupted taint already.
+	// Node is the node as it is; it has the disrupted taint, unless that can't be put there in time.
 	Node cluster.Node
 	// Begun is when the drain did, and Deadline when it ends by force, which may have been before; zero for never.
 	Begun, Deadline time.Time
-	// Shut is that of Event.
-	Shut time.Time
+	// TaintTime is that of Event.
+	TaintTime time.Time
 	// Held and Blocked are those of Event.
 	Held    map[string]bool
 	Blocked map[string]string
@@ -74,7 +74,11 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		left = append(left, p)
 		first = min(first, tier(p))
 	}
-	bound := earlier(in.Shut.Add(bindingTime), in.Deadline)
+	since := in.TaintTime
+	if since.IsZero() {
+		since = in.Begun
+	}
+	bound := earlier(since.Add(bindingTime), in.Deadline)
 	switch {
 	case len(left) > 0:
 	case now.Before(bound):

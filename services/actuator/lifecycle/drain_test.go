@@ -26,7 +26,7 @@ func TestPlanDrain(t *testing.T) {
 		volumes  int
 		ready    bool
 		begun    time.Time
-		shut     time.Time
+		tainted  time.Time
 		deadline time.Time
 		held     map[string]bool
 		blocked  map[string]string
@@ -36,9 +36,10 @@ func TestPlanDrain(t *testing.T) {
 		wake     time.Time
 	}{
 		"a node without pods is done":                                           {done: true},
-		"pods that the scheduler binds before it sees the taint may still come": {shut: at(0).Add(-time.Second), wake: at(0).Add(time.Second)},
-		"they are waited for no longer than there is time":                      {shut: at(0), deadline: at(.025), wake: at(.025)},
-		"and for two seconds":                                                   {shut: at(0).Add(-2 * time.Second), done: true},
+		"pods that the scheduler binds before it sees the taint may still come": {tainted: at(0).Add(-time.Second), wake: at(0).Add(time.Second)},
+		"they are waited for no longer than there is time":                      {tainted: at(0), deadline: at(.025), wake: at(.025)},
+		"where the taint can't be put there they may come from its begin on":    {begun: at(0), wake: at(0).Add(2 * time.Second)},
+		"and for two seconds":                                                   {tainted: at(0).Add(-2 * time.Second), done: true},
 		"pods that need not go do not hold it up": {
 			pods: []cluster.Pod{
 				p("finished", func(x *cluster.Pod) { x.Finished = true }), p("mirror", func(x *cluster.Pod) { x.Mirror = true }),
@@ -108,7 +109,7 @@ func TestPlanDrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := cluster.Node{Name: "n", Pods: c.pods, Volumes: volumesOf(c.volumes), Ready: c.ready}
-			d := PlanDrain(DrainInput{Node: node, Begun: c.begun, Shut: c.shut, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
+			d := PlanDrain(DrainInput{Node: node, Begun: c.begun, TaintTime: c.tainted, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
 			var evicts []string
 			for _, e := range d.Evictions {
 				text := e.Name

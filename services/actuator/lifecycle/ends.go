@@ -62,7 +62,7 @@ func earlier(a, b time.Time) time.Time {
 
 // drainOn goes on with a drain once the node lets nothing new in.
 func drainOn(c model.Claim, e Event, now time.Time) Result {
-	if !e.Node.Shut() {
+	if !e.Node.Disrupted() {
 		return drainUntainted(c, e, now)
 	}
 	if until := earlier(c.StateTime.Add(excludeWait), c.DrainDeadline); !excluded(e.Node) && now.Before(until) {
@@ -114,7 +114,7 @@ func halfway(c model.Claim) time.Time {
 
 // drainNext evicts the next pods, and ends the instance once none is left.
 func drainNext(c model.Claim, e Event, now time.Time) Result {
-	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, Shut: e.Shut, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked, Unasked: e.Unasked, Trouble: e.Trouble}, now)
+	d := PlanDrain(DrainInput{Node: e.Node, Begun: c.StateTime, TaintTime: e.TaintTime, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked, Unasked: e.Unasked, Trouble: e.Trouble}, now)
 	if c.Failure.Code == model.CodeDrainBlocked {
 		c.Failure = model.Reason{}
 	}

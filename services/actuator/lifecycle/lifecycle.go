@@ -128,8 +128,8 @@ type Event struct {
 	// refused, with the words.
 	Held    map[string]bool
 	Blocked map[string]string
-	// Shut is when this leader first saw the taint of a node that goes; zero where it has none.
-	Shut time.Time
+	// TaintTime is when this leader first saw the taint of a node that goes; zero where it has none.
+	TaintTime time.Time
 	// Unasked says that the API server itself was not asked yet for the pods of a node that is drained, or had others
 	// than are seen; Trouble is what came of asking so far, or of shutting the node.
 	Unasked bool

@@ -42,10 +42,10 @@ type Seen struct {
 	DrainRebalanced bool
 	// Blocked are pods whose last eviction was refused, with the words.
 	Blocked map[string]string
-	// Shut, Unasked and Trouble are those of Event.
-	Shut    time.Time
-	Unasked bool
-	Trouble string
+	// TaintTime, Unasked and Trouble are those of Event.
+	TaintTime time.Time
+	Unasked   bool
+	Trouble   string
 	// Kept and Firm are those of Event, and Later says which pods of the node go where others are not let in; nil for none.
 	Kept, Firm bool
 	Later      func(model.PodID) bool
@@ -108,7 +108,7 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 	}
 	switch {
 	case s.Node != nil:
-		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked, Kept: s.Kept, Firm: s.Firm, Shut: s.Shut, Unasked: s.Unasked, Trouble: s.Trouble}
+		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked, Kept: s.Kept, Firm: s.Firm, TaintTime: s.TaintTime, Unasked: s.Unasked, Trouble: s.Trouble}
 		var release time.Time
 		e.Held, release = heldBack(c, s, now)
 		wake = earlier(wake, release)

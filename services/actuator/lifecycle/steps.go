@@ -315,7 +315,7 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 // there, they would be moved again, or keep the node. Where its turn has come it is not let open in between.
 func taintEffects(c model.Claim, e Event) []Effect {
 	var out []Effect
-	has := e.Node.Shut()
+	has := e.Node.Disrupted()
 	switch {
 	case c.Disruption != "" && !has:
 		out = append(out, Effect{Kind: EffectTaintNode})

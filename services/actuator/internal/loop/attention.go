@@ -134,7 +134,7 @@ func (s *claims) forget() {
 	maps.DeleteFunc(s.changed, func(id model.ClaimID, _ bool) bool { return gone(id) })
 	maps.DeleteFunc(s.wakes, func(id model.ClaimID, _ time.Time) bool { return gone(id) })
 	maps.DeleteFunc(s.empty, func(id model.ClaimID, _ string) bool { return gone(id) })
-	maps.DeleteFunc(s.shutTimes, func(id model.ClaimID, _ time.Time) bool { return gone(id) })
+	maps.DeleteFunc(s.tainted, func(id model.ClaimID, _ taint) bool { return gone(id) })
 	maps.DeleteFunc(s.trouble, func(id model.ClaimID, _ string) bool { return gone(id) })
 }
 

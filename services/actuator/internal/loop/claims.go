@@ -53,8 +53,8 @@ type claims struct {
 	// empty are the nodes, by their uid, of which the API server has said that no pod is there that leaves. trouble is
 	// what else came of asking it, or why a node that is drained can't be shut. Both are by the claim.
 	empty, trouble map[model.ClaimID]string
-	// shutTimes are when this leader first saw the taint of nodes that go, by the claim.
-	shutTimes map[model.ClaimID]time.Time
+	// tainted says when this leader first saw the taint of a node that goes, by the claim.
+	tainted map[model.ClaimID]taint
 
 	attention
 
@@ -72,7 +72,7 @@ func newClaims(t *term) *claims {
 		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, drainRebalanced: t.cfg.DrainRebalanced, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
 		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, held: map[string]bool{}, attention: newAttention(),
-		empty: map[model.ClaimID]string{}, trouble: map[model.ClaimID]string{}, shutTimes: map[model.ClaimID]time.Time{},
+		empty: map[model.ClaimID]string{}, trouble: map[model.ClaimID]string{}, tainted: map[model.ClaimID]taint{},
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 		Places: s.places, Begun: s.begun, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
-	seen.Shut, seen.Kept = s.shutSince(c.ID, seen.Node), s.nominations.Keeps(c.ID)
+	seen.TaintTime, seen.Kept = s.taintTime(c.ID, seen.Node), s.nominations.Keeps(c.ID)
 	if c.RemovalDeferred {
 		seen.Firm = s.nominations.Firm(c.Node)
 	}
@@ -165,16 +165,24 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	return seen
 }
 
-// shutSince is when this leader first saw a node's taint, which it may find there when it begins; zero where it has none.
-func (s *claims) shutSince(id model.ClaimID, n *cluster.Node) time.Time {
-	if n == nil || !n.Shut() {
-		delete(s.shutTimes, id)
+// taint is when the taint of a node, by its uid, was first seen.
+type taint struct {
+	uid   string
+	first time.Time
+}
+
+// taintTime is when this leader first saw a node's taint, which it may find there when it begins; zero where it has none.
+// What the API server said before that of the pods there says nothing of those that have come until then.
+func (s *claims) taintTime(id model.ClaimID, n *cluster.Node) time.Time {
+	if n == nil || !n.Disrupted() {
+		delete(s.tainted, id)
 		return time.Time{}
 	}
-	if _, known := s.shutTimes[id]; !known {
-		s.shutTimes[id] = s.agenda.Now()
+	if s.tainted[id].uid != n.UID {
+		s.tainted[id] = taint{n.UID, s.agenda.Now()}
+		delete(s.empty, id)
 	}
-	return s.shutTimes[id]
+	return s.tainted[id].first
 }
 
 // notReady is why nothing can be launched with the class now; the zero Reason when something can.

@@ -373,7 +373,7 @@ func (t *term) members(ids []model.ClaimID) []disruption.Member {
 			continue
 		}
 		if n := t.cluster.Node(c); n != nil {
-			out[i].Node = &disruption.Node{Name: n.Name, Ready: n.Ready, Tainted: n.Shut(), Pods: n.Pods}
+			out[i].Node = &disruption.Node{Name: n.Name, Ready: n.Ready, Tainted: n.Disrupted(), Pods: n.Pods}
 		}
 	}
 	return out

@@ -89,7 +89,7 @@ func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
 				if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
 					t.Fatal(err)
 				}
-				for s, _ := r.kube.Observe(); !s.Nodes[0].Shut(); s, _ = r.kube.Observe() {
+				for s, _ := r.kube.Observe(); !s.Nodes[0].Disrupted(); s, _ = r.kube.Observe() {
 					time.Sleep(10 * time.Millisecond)
 				}
 				time.Sleep(time.Second)
