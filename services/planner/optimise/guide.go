@@ -14,7 +14,8 @@ import (
 // be worth leastFull of its price. mostChoices is among how many rows the next pod is chosen.
 const mostParts, leastFull, mostChoices = 3, 0.96, 32
 
-// swapShare is what part of the work may be spent on what a plan that is followed leaves, 1 of so many.
+// swapShare is what part of the work may be spent on the pods that are left each time that a plan is followed, 1 of so
+// many.
 const swapShare = 20
 
 // packAsSimpler packs as a plan for the simpler problem does, as far as rules let it. Where no bins are free, no
@@ -41,7 +42,8 @@ func (s *solver) packAsSimpler(work int64) {
 		byPrice,
 		func(x, y compact.Filling) int { return cmp.Compare(len(y.Rows), len(x.Rows)) },
 	} {
-		for _, g.full = range []bool{true, false} {
+		for _, full := range []bool{true, false} {
+			g.full = full
 			pl := s.base.Clone()
 			g.followAll(pl, before, 0)
 			s.greedy.work += swap.Place(pl, s.greedy.open, work/swapShare)
@@ -96,7 +98,7 @@ func (s *solver) packInParts(g *guide, work int64) {
 
 func byPrice(x, y compact.Filling) int { return cmp.Compare(y.Cost, x.Cost) }
 
-// guideFor solves the simpler problem of what a plan has left, of so many rows at most; nil where that can't be done.
+// guideFor solves the simpler problem of what a plan has left, of about so many rows at most; nil where that can't be done.
 func (s *solver) guideFor(base *compact.Plan, rows int, work int64) *guide {
 	p, c := simplify.Of(base, rows, work)
 	if p == nil || s.stopped() {
@@ -128,7 +130,8 @@ type guide struct {
 	// requests.
 	put  []int32
 	over []int64
-	// full fills bins with what else fits.
+	// full fills bins with what else fits. Without it they keep room of the size that the filling has, for pods that are
+	// left in the end.
 	full bool
 }
 
@@ -283,6 +286,6 @@ func (g *guide) add(row, most int32) int32 {
 		g.s.greedy.open.Put(row, n)
 		g.put = append(g.put, row)
 	}
-	g.s.work.Greedy++
+	g.s.greedy.work++
 	return n
 }

@@ -149,14 +149,19 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 	return a.assignments, a.left()
 }
 
-// OnLast is OnHosts for pods that nothing more will be bought for, with claims of this plan, which may grow for them: a
+// OnLast is OnHosts for pods that nothing more will be bought for, with claims of this plan, which may grow for them. A
 // domain that no node is in keeps none of them out.
 func (s *Scheduler) OnLast(claims []*purchase.NewClaim, items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
 	a := s.newAttempt(items, usable, false)
 	a.claims, a.unplaced = claims, items
-	if a.placeInRounds() {
-		s.rankAll(claims)
+	for _, b := range claims { // what it may become would count against what it grows into
+		if b.Options != nil && !market.HasMinValues(b.Base.Pool) {
+			b.CountBase(s.limits)
+			b.Options = nil
+		}
 	}
+	a.placeInRounds()
+	s.rankAll(claims)
 	return a.assignments, a.left()
 }
 

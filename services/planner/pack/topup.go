@@ -9,13 +9,13 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// TopUp puts pods into what claims of this plan have free, at no price: each claim stays what it was packed for. Pods with
-// pod rules, and what does not fit, are left.
+// TopUp puts pods into what claims of this plan have free, at no price: each claim stays what it was packed for. What does
+// not fit is left, and what pod rules forbid on any of what a claim may become.
 func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (assignments []Assignment, left []market.Item) {
 	a := s.newAttempt(items, nil, true)
 	for _, it := range items {
 		rest := it.Pods
-		for i := 0; i < len(claims) && len(rest) > 0 && !a.hasPodRules(it.Class); i++ {
+		for i := 0; i < len(claims) && len(rest) > 0; i++ {
 			for len(rest) > 0 && a.hasSpare(claims[i], it.Class) {
 				g := &grower{a, &round{}, it.Class, rest[0]}
 				g.add(&growth{claim: claims[i], into: claims[i].Base})
@@ -28,12 +28,13 @@ func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (ass
 	return a.assignments, a.left()
 }
 
-// hasSpare says whether a claim, as it was packed for, holds one more pod without pod rules. One of a pool with minValues
-// is left as flexible as it is.
+// hasSpare says whether a claim, as it was packed for, holds one more pod. One of a pool with minValues is left as flexible
+// as it is.
 func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: []int{0}})
 	return !market.HasMinValues(b.Base.Pool) && b.Base.Fits(a.s.market.Combine(items)) && a.s.devicesFit(b, c)(b.Base) &&
-		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
+		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode) &&
+		(!a.hasPodRules(c) || a.s.tally.Allows(c, a.site(b)))
 }
 
 // FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more

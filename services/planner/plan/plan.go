@@ -180,19 +180,20 @@ func (c *cycle) assign() {
 }
 
 // buyBeside buys for pods that are left once others were given room that is coming: where those go may decide where these
-// may be. It buys nothing beside which one that has its place might not be there.
+// may be. What the plan's claims have free comes first, and they grow for those that nothing is bought for. It buys
+// nothing beside which one that has its place might not be there.
 func buyBeside(c *cycle) {
+	more, items := c.scheduler.TopUp(c.bought, c.unplaced)
+	c.assigned = append(c.assigned, more...)
 	mark, limits := c.scheduler.Mark(), c.limits.Clone()
-	more, bought, left := c.scheduler.Assign(c.unplaced, ending.EveryHost)
-	all := slices.Concat(c.assigned, more)
-	if len(bought) > 0 && c.scheduler.FirstRefused(all, true) >= 0 {
+	more, bought, left := c.scheduler.Assign(items, ending.EveryHost)
+	if len(bought) > 0 && c.scheduler.FirstRefused(slices.Concat(c.assigned, more), true) >= 0 {
 		c.scheduler.Revert(mark)
-		*c.limits = *limits
-		return
+		*c.limits, more, bought, left = *limits, nil, nil, items
 	}
 	c.bought = append(c.bought, bought...)
-	more, c.unplaced = c.scheduler.OnLast(c.bought, left, ending.EveryHost)
-	c.assigned = append(all, more...)
+	last, left := c.scheduler.OnLast(c.bought, left, ending.EveryHost)
+	c.assigned, c.unplaced = slices.Concat(c.assigned, more, last), left
 }
 
 // leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there

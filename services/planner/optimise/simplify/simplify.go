@@ -40,8 +40,8 @@ const (
 	alikePrice  = 1.25
 	mostAlike   = 8
 	leastShared = 5
-	// Where there are rules and no bins are united there may be one more row for each apartShare: a filling of a united
-	// bin may have pods that no bin takes together.
+	// Where there are rules, no bins are united, and there is finerWork, there may be one more row for each apartShare: a
+	// filling of a united bin may have pods that no bin takes together.
 	apartShare = 4
 	// Requests that become one differ by up to firstApart, or by more if there are more than one in nearShare of the
 	// rows that there may be, but not by lastApart.

@@ -1,7 +1,7 @@
-// Package swap gives pods that a packing has left room on the bins that it has: where rules or what is free forbid that,
-// another pod goes there, and one of those that are left takes its place.
+// Package swap puts pods that a packing has left onto the bins that it has: where there is room, or in the place of
+// another pod that fits elsewhere.
 //
-// It buys nothing. Start reading with Place.
+// It buys nothing, and lets no pod cost extra that did not. Start reading with Place.
 package swap
 
 import (
@@ -10,16 +10,17 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
-// Place gives pods that a plan has left what its bins have free, and says how much work that was, which is little more
-// than most.
+// Place puts pods that a plan has left onto bins that it has, moving others where that makes room, until that has taken so
+// much work, and says how much it has taken. It asks the problem between two pods whether to stop.
 func Place(pl *compact.Plan, open *compact.OpenBin, most int64) (work int64) {
 	if pl.Pods == 0 {
 		return 0
 	}
 	p := &placer{pl: pl, c: pl.Problem, open: open, found: make([]int32, pl.Problem.NumRows)}
 	p.list()
-	for row, n := range slices.Clone(pl.Rest) {
-		for ; n > 0 && p.work < most && (p.put(int32(row)) || p.move(int32(row))); n-- {
+	p.forget()
+	for row, n := range pl.Rest {
+		for ; n > 0 && p.work < most && !p.c.Stopped() && (p.put(int32(row)) || p.move(int32(row))); n-- {
 			p.placed = true
 		}
 	}
@@ -67,7 +68,7 @@ func (p *placer) list() {
 
 // put puts a pod where it may be as it is.
 func (p *placer) put(row int32) bool {
-	n := p.nodeFor(row)
+	n := p.nodeFor(row, 0)
 	if n == none {
 		return false
 	}
@@ -77,12 +78,9 @@ func (p *placer) put(row int32) bool {
 
 // move puts a pod in the place of any other that fits elsewhere.
 func (p *placer) move(row int32) bool {
-	for i := range p.found {
-		p.found[i] = unknown
-	}
 	for n := range p.nodes {
 		x := &p.nodes[n]
-		if !p.c.Bins[x.bin].Takes.Has(int(row)) {
+		if !p.takes(x, row) {
 			continue
 		}
 		for _, other := range x.rows {
@@ -90,9 +88,13 @@ func (p *placer) move(row int32) bool {
 				continue
 			}
 			if p.found[other] == unknown {
-				p.found[other] = p.nodeFor(other)
+				p.found[other] = p.nodeFor(other, 0)
 			}
-			if h := p.found[other]; h >= 0 && int(h) != n && p.allows(n, row, other) {
+			h := p.found[other]
+			if int(h) == n {
+				h = p.nodeFor(other, n+1)
+			}
+			if h != none && p.allows(n, row, other) {
 				p.add(n, other, -1)
 				p.add(n, row, 1)
 				p.add(int(h), other, 1)
@@ -106,9 +108,16 @@ func (p *placer) move(row int32) bool {
 // unknown is what it is not known which node has room for, none what no node has.
 const unknown, none = -2, -1
 
-// nodeFor is the first node that may have a pod as it is; none for no node.
-func (p *placer) nodeFor(row int32) int32 {
-	for n := range p.nodes {
+// forget forgets what was found.
+func (p *placer) forget() {
+	for i := range p.found {
+		p.found[i] = unknown
+	}
+}
+
+// nodeFor is the first node from a place on that may have a pod as it is; none for no node.
+func (p *placer) nodeFor(row int32, from int) int32 {
+	for n := from; n < len(p.nodes); n++ {
 		if p.hasRoom(n, row) && p.allows(n, row, none) {
 			return int32(n)
 		}
@@ -136,7 +145,13 @@ func (p *placer) hasRoom(n int, row int32) bool {
 			return false
 		}
 	}
-	return p.c.Bins[x.bin].Takes.Has(int(row))
+	return p.takes(x, row)
+}
+
+// takes says that a node's bin takes pods of a row, at no extra price.
+func (p *placer) takes(x *node, row int32) bool {
+	b := &p.c.Bins[x.bin]
+	return b.Takes.Has(int(row)) && (b.Penalties == nil || b.Penalties[row] == 0)
 }
 
 // allows says that a node may have one more pod of a row, once one of another is gone.
@@ -150,12 +165,16 @@ func (p *placer) allows(n int, row, without int32) bool {
 		}
 		p.open.Put(i, q)
 	}
-	p.work += int64(len(x.rows))
+	p.work += int64(len(x.rows) + len(p.c.Rules)/rulesForWork)
 	return p.open.Capacity(row, 1) == 1
 }
 
+// rulesForWork is how many rules that are cleared count as one step.
+const rulesForWork = 8
+
 // add adds pods of a row to a node, or takes one away.
 func (p *placer) add(n int, row, pods int32) {
+	p.forget()
 	x, k := &p.nodes[n], p.c.NumResources
 	x.changed = true
 	for r, q := range p.c.Request[int(row)*k : int(row+1)*k] {

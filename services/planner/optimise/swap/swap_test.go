@@ -110,7 +110,7 @@ func wrong(pl *compact.Plan, open *compact.OpenBin) string {
 	return ""
 }
 
-// free says that a pod that is left could be put onto a bin as it is.
+// free says that a pod that is left could be put onto a bin as it is, at no extra price.
 func free(pl *compact.Plan, open *compact.OpenBin) bool {
 	for _, f := range pl.Fillings {
 		b := &pl.Problem.Bins[f.Bin]
@@ -119,7 +119,7 @@ func free(pl *compact.Plan, open *compact.OpenBin) bool {
 			open.Put(i, f.Counts[x])
 		}
 		for i, n := range pl.Rest {
-			if n > 0 && b.Takes.Has(i) && open.Capacity(int32(i), 1) > 0 {
+			if n > 0 && b.Takes.Has(i) && (b.Penalties == nil || b.Penalties[i] == 0) && open.Capacity(int32(i), 1) > 0 {
 				return true
 			}
 		}
