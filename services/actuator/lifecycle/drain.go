@@ -74,11 +74,7 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		left = append(left, p)
 		first = min(first, tier(p))
 	}
-	since := in.TaintTime
-	if since.IsZero() {
-		since = in.Begun
-	}
-	bound := earlier(since.Add(bindingTime), in.Deadline)
+	bound := earlier(cmp.Or(in.TaintTime, in.Begun).Add(bindingTime), in.Deadline)
 	switch {
 	case len(left) > 0:
 	case now.Before(bound):

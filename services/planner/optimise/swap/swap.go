@@ -19,12 +19,13 @@ func Place(pl *compact.Plan, open *compact.OpenBin, most int64) (work int64) {
 	p := &placer{pl: pl, c: pl.Problem, open: open, found: make([]int32, pl.Problem.NumRows)}
 	p.list()
 	p.forget()
+	placed := false
 	for row, n := range pl.Rest {
 		for ; n > 0 && p.work < most && !p.c.Stopped() && (p.put(int32(row)) || p.move(int32(row))); n-- {
-			p.placed = true
+			placed = true
 		}
 	}
-	if p.placed {
+	if placed {
 		p.write()
 	}
 	return p.work
@@ -36,9 +37,8 @@ type placer struct {
 	open  *compact.OpenBin
 	nodes []node
 	// found is memory for move: by row, a node that may have a pod of it.
-	found  []int32
-	placed bool
-	work   int64
+	found []int32
+	work  int64
 }
 
 // node is one copy of a filling of the plan.
