@@ -24,7 +24,7 @@ func (b *builder) node(s *statement) {
 	}
 	n.Taints = append(n.Taints, s.taints("taints")...)
 	n.Allocatable = merge(n.Allocatable, s.amounts("has"))
-	n.VolumeLimits = s.amounts("attach")
+	n.VolumeLimits, n.Drivers, n.Features = s.amounts("attach"), s.list("drivers"), s.list("features")
 	n.Devices = s.nodeDevices(s.name)
 	n.Conditions = b.conditions(s)
 	if c.State >= model.ClaimInitialized {

@@ -47,6 +47,7 @@ func (s *statement) podClass(namespace, name string) model.PodClass {
 		c.Volumes = append(c.Volumes, s.volume(namespace, text))
 	}
 	c.VolumeAttachments = attachments(c.Volumes, s.amounts("attach"))
+	c.NeededDrivers, c.NeededFeatures = s.list("needs-drivers"), s.list("needs-features")
 	for _, text := range s.texts("devices") {
 		c.DeviceClaims = append(c.DeviceClaims, s.deviceClaim(namespace, text))
 	}

@@ -265,7 +265,10 @@ func classID(c model.PodClass) model.ClassID {
 	if err != nil {
 		panic(err) // plain values
 	}
-	sum := sha256.Sum256(bytes.Replace(data, []byte(`,"OwnerUID":""`), nil, 1)) // what is not said does not change who comes first
+	for _, unsaid := range []string{`,"OwnerUID":""`, `,"NeededDrivers":null`, `,"NeededFeatures":null`} {
+		data = bytes.Replace(data, []byte(unsaid), nil, 1) // what is not said does not change who comes first
+	}
+	sum := sha256.Sum256(data)
 	return model.ClassID("c-" + hex.EncodeToString(sum[:16]))
 }
 

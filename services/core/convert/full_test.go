@@ -121,6 +121,7 @@ func fullClass() model.PodClass {
 		OwnerKind: "ReplicaSet", OwnerName: "web", OwnerRevision: "abc", OwnerUID: "u-1",
 		TerminationGracePeriod: ptr(30 * time.Second), Unsupported: "resource claims",
 		DefaultSelector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
+		NeededDrivers:   []string{"ebs.csi.aws.com"}, NeededFeatures: []string{"A", "B"},
 	}
 }
 
@@ -139,8 +140,9 @@ func fullNode() model.Node {
 		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}}, Capacity: model.Amounts{{Resource: "cpu", Value: 2000}},
 		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, CreateTime: at(0), LastPodEventTime: at(1),
 		VolumeLimits: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 25}},
-		Conditions:   []model.NodeCondition{{Type: "Ready", Status: "Unknown", TransitionTime: at(1)}},
-		Devices:      []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}, {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n2"}, IncompletePool: true}},
+		Drivers:      []string{"ebs.csi.aws.com"}, Features: []string{"A", "B"},
+		Conditions: []model.NodeCondition{{Type: "Ready", Status: "Unknown", TransitionTime: at(1)}},
+		Devices:    []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}, {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n2"}, IncompletePool: true}},
 	}
 }
 

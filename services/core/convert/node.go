@@ -25,6 +25,8 @@ func (r *reader) node(n *clusterpb.Node) model.Node {
 		VolumeLimits:     r.amounts("volume_limits", n.GetVolumeLimits()),
 		Devices:          r.devices("devices", n.GetDevices()),
 		Conditions:       r.conditions(n.GetConditions()),
+		Drivers:          r.strings("drivers", n.GetDrivers()),
+		Features:         r.strings("features", n.GetFeatures()),
 	}
 }
 
@@ -47,7 +49,7 @@ func writeNode(n model.Node) *clusterpb.Node {
 		Taints: Taints(n.Taints), Allocatable: Amounts(n.Allocatable), Capacity: Amounts(n.Capacity),
 		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
 		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: Amounts(n.VolumeLimits),
-		Devices: write(n.Devices, writeDevice),
+		Devices: write(n.Devices, writeDevice), Drivers: n.Drivers, Features: n.Features,
 		Conditions: write(n.Conditions, func(c model.NodeCondition) *clusterpb.NodeCondition {
 			return &clusterpb.NodeCondition{Type: c.Type, Status: c.Status, TransitionTime: stamp(c.TransitionTime)}
 		}),

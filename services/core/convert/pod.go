@@ -30,6 +30,8 @@ func (r *reader) podClass(c *clusterpb.PodClass) model.PodClass {
 		Mirror:            c.GetMirror(),
 		Unsupported:       c.GetUnsupported(),
 		DefaultSelector:   r.selector("default_selector", c.GetDefaultSelector()),
+		NeededDrivers:     r.strings("needed_drivers", c.GetNeededDrivers()),
+		NeededFeatures:    r.strings("needed_features", c.GetNeededFeatures()),
 
 		TerminationGracePeriod: r.duration("termination_grace_period", c.GetTerminationGracePeriod()),
 	}
@@ -153,6 +155,7 @@ func writePodClass(c model.PodClass) *clusterpb.PodClass {
 		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision, OwnerUid: c.OwnerUID,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
 		DefaultSelector: Selector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
+		NeededDrivers: c.NeededDrivers, NeededFeatures: c.NeededFeatures,
 	}
 }
 

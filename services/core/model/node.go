@@ -6,6 +6,13 @@ import "time"
 // affinity like any other. No Kubernetes label can be called that, and nodes yet to be bought have no name.
 const KeyNodeName = "field:metadata.name"
 
+// What begins the labels that say what a node lacks, so that what pods need of nodes is a rule about labels like any other.
+// No Kubernetes label can be called that. See rules.Lacks.
+const (
+	LacksDriver  = "lacks:driver/"
+	LacksFeature = "lacks:feature/"
+)
+
 // Node is a Kubernetes node, whether Kerf launched it or not.
 type Node struct {
 	Name       NodeName
@@ -32,6 +39,9 @@ type Node struct {
 	Devices []NodeDevice
 	// Conditions are those that may mean that the node is unhealthy, but for those that are well. Sorted by type.
 	Conditions []NodeCondition
+	// Drivers are the CSI drivers that have registered, Features what the kubelet declares that it can do. Sorted. They are
+	// the last fields; see encoding.
+	Drivers, Features []string
 }
 
 // NodeCondition is a condition of a node as its reporter last said it.

@@ -44,6 +44,9 @@ type PodClass struct {
 	TerminationGracePeriod *time.Duration
 	// Unsupported is what Kerf does not plan for; "" when there is nothing.
 	Unsupported string
+	// NeededDrivers and NeededFeatures are CSI drivers, and features of kubelets, without which the scheduler keeps the
+	// pods off a node. Sorted. They are the last fields; see encoding.
+	NeededDrivers, NeededFeatures []string
 }
 
 // NodeAffinityTerm is one alternative: all its requirements must hold. A term without requirements matches no node.

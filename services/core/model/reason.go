@@ -44,6 +44,7 @@ const (
 	CodeDevices
 	CodeVolumeInUse
 	CodeBeingDeleted
+	CodeNodeLacks
 )
 
 // Why a claim is what it is.

@@ -22,6 +22,10 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 		if !draft.NotStatic(dr, h).OK() {
 			continue
 		}
+		if r := draft.ShowsNothing(dr, h); !r.OK() {
+			dr.Verdicts[h] = dr.About(h, r)
+			continue
+		}
 		if dr.BuffersFixed[h] || len(dr.Buffered[h]) > 0 {
 			continue // it is not to go, but its buffer pods may move
 		}

@@ -10,6 +10,7 @@ package fit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -164,6 +165,9 @@ func VolumeZones(c *view.Class, at *Place) (r model.Reason, reached int) {
 		if ok {
 			continue
 		}
+		if reason := lackReason(r.Key, at); !reason.OK() {
+			return reason, i
+		}
 		if i >= len(c.Volumes) {
 			reason := requirementReason("place of the resource claim's devices", r, at)
 			reason.Code = model.CodeDevices
@@ -183,6 +187,29 @@ func VolumeZones(c *view.Class, at *Place) (r model.Reason, reached int) {
 		return reason, i
 	}
 	return model.Reason{}, len(c.Profile.Volumes)
+}
+
+// lackReason says what a node lacks, where that is what the label says that is in the way.
+func lackReason(label string, at *Place) model.Reason {
+	out := model.Reason{Code: model.CodeNodeLacks}
+	if driver, is := strings.CutPrefix(label, model.LacksDriver); is {
+		out.Message = fmt.Sprintf("the CSI driver %s is not on the node, and keeps its volumes' pods off such nodes", driver)
+		if at.Fresh {
+			out.Message = fmt.Sprintf("the CSI driver %s is on none of the nodes that are there, and keeps its volumes' pods off such nodes", driver)
+		}
+		out.Remedy = fmt.Sprintf("have the DaemonSet of %s run there, or take preventPodSchedulingIfMissing off its CSIDriver", driver)
+	}
+	if feature, is := strings.CutPrefix(label, model.LacksFeature); is {
+		out.Message = fmt.Sprintf("the kubelet does not declare the feature %s, which the pod needs", feature)
+		if at.Fresh {
+			out.Message = fmt.Sprintf("the kubelets that are there do not declare the feature %s, which the pod needs", feature)
+		}
+		out.Remedy = fmt.Sprintf("give the nodes kubelets that have %s, or leave what needs it out of the pod", feature)
+	}
+	if out.Message == "" {
+		return model.Reason{}
+	}
+	return out
 }
 
 // namesNode says that a label tells one node from all others, so that no new node has a value that is known.

@@ -14,7 +14,8 @@ import (
 
 // Class is a pod class with its requests as a vector and its constraints compiled.
 type Class struct {
-	// PodClass has the volumes as they can be reached now; see rules.Disks.
+	// PodClass has the volumes as they can be reached now, and what the pods need of nodes among them; see rules.Disks and
+	// rules.Needed.
 	*model.PodClass
 
 	Index int
@@ -59,9 +60,9 @@ func (p *Profile) Mentions(key string) bool {
 func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
 	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
-	cp.w.disks = rules.DisksOf(cp.w.Snapshot, cp.w.Now)
+	cp.w.disks, cp.w.lacks = rules.DisksOf(cp.w.Snapshot, cp.w.Now), rules.LacksOf(cp.w.Snapshot, cp.w.Now)
 	for i := range cp.w.Snapshot.PodClasses {
-		spec := cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i])
+		spec := rules.Needed(cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i]))
 		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {
 			return fmt.Errorf("pod class %s is there twice", spec.ID)
 		}

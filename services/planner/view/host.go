@@ -19,8 +19,8 @@ type Host struct {
 	Claim *model.Claim
 	// Pool is nil when the claim's pool is gone, or there is no claim.
 	Pool *Pool
-	// LabelSets are the labels; a claim that may still become one of several shapes has a set for each, and a pod must
-	// accept them all.
+	// LabelSets are the labels, with what the node lacks (rules.Lacks); a claim that may still become one of several
+	// shapes has a set for each, and a pod must accept them all.
 	LabelSets []model.Labels
 	// Open are labels of a claim in flight of which only this much is decided.
 	Open require.Set
@@ -114,7 +114,7 @@ func (hb hostBuilder) hosts() []*Host {
 }
 
 func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
-	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}}
+	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{hb.w.lacks.Node(n)}}
 	if n.Claim != "" && hb.w.ClaimIndex[n.Claim] != nil {
 		h.Claim = hb.w.ClaimIndex[n.Claim]
 	}
@@ -342,7 +342,7 @@ func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = MergeLabels(ls, hb.shapeLabels(o), ownerLabels(c.NodePool, c.NodeClass))
+		ls = hb.w.lacks.New(c.NodePool, o.InstanceType, MergeLabels(ls, hb.shapeLabels(o), ownerLabels(c.NodePool, c.NodeClass)))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)
 		}
@@ -367,8 +367,8 @@ func openLabels(c *model.Claim) require.Set {
 
 // NewNodeLabels are the labels of a pool's node of a type, as it will be once it is initialized, less PlaceLabels.
 func NewNodeLabels(p *Pool, t *Type) model.Labels {
-	return MergeLabels(p.Labels, t.Labels, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}},
-		ownerLabels(p.Name, p.NodePool.NodeClass))
+	return p.lacks.New(p.Name, t.Name, MergeLabels(p.Labels, t.Labels, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}},
+		ownerLabels(p.Name, p.NodePool.NodeClass)))
 }
 
 func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {

@@ -57,8 +57,9 @@ type World struct {
 	notices map[string]bool
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
-	// disks are the nodes that volumes lie on.
+	// disks are the nodes that volumes lie on, lacks what nodes lack of what pods need.
 	disks rules.Disks
+	lacks *rules.Lacks
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
 }
@@ -143,6 +144,7 @@ type Pool struct {
 	// LimitVector has a value for each resource with a limit, and -1 for the others; NodeLimit is -1 without one.
 	LimitVector Vector
 	NodeLimit   int64
+	lacks       *rules.Lacks
 }
 
 // NewWorld compiles a snapshot. The snapshot must be sorted (plan sorts it). It returns an error that names the object
@@ -325,7 +327,7 @@ func (cp compiler) addPools() error {
 }
 
 func (cp compiler) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
-	out := &Pool{NodePool: p, Class: class, NodeLimit: -1}
+	out := &Pool{NodePool: p, Class: class, NodeLimit: -1, lacks: cp.w.lacks}
 	out.Requirements = require.NewSet(p.Requirements...).
 		Intersect(require.FromLabels(p.Labels)).
 		With(require.Value(labels.NodePool, string(p.Name))).

@@ -50,6 +50,7 @@ func podClass(p *corev1.Pod, refs References) *clusterpb.PodClass {
 	}
 	b.defaultSelector()
 	b.devices()
+	b.class.NeededFeatures = reader.NeededFeatures(&p.Spec)
 	return b.class
 }
 

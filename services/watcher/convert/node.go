@@ -11,6 +11,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -19,7 +20,7 @@ import (
 type NodeFacts struct {
 	// Claim is the claim that the node stands for where its own label does not say.
 	Claim string
-	// CSI holds the attach limits; nil when the node has not reported any.
+	// CSI holds the drivers and their attach limits; nil when the node has not reported any.
 	CSI *storagev1.CSINode
 	// ForeignVolumes counts, by driver, attached volumes that no pod of the node uses, such as those that are still being
 	// detached: they count against the limit.
@@ -45,6 +46,8 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 		CreateTime:       timestamp(n.CreationTimestamp),
 		LastPodEventTime: stamp(facts.LastPodEvent),
 		VolumeLimits:     volumeLimits(facts),
+		Drivers:          drivers(facts.CSI),
+		Features:         reader.SortedSet(n.Status.DeclaredFeatures),
 		Devices:          facts.Devices,
 		Conditions:       conditions(n, facts.Repair),
 	}
@@ -87,6 +90,17 @@ func conditions(n *corev1.Node, repair *clusterpb.RepairPolicy) []*clusterpb.Nod
 	}
 	slices.SortFunc(out, func(a, b *clusterpb.NodeCondition) int { return strings.Compare(a.GetType(), b.GetType()) })
 	return out
+}
+
+func drivers(n *storagev1.CSINode) []string {
+	if n == nil {
+		return nil
+	}
+	var out []string
+	for _, d := range n.Spec.Drivers {
+		out = append(out, d.Name)
+	}
+	return reader.SortedSet(out)
 }
 
 func volumeLimits(facts NodeFacts) []*clusterpb.Amount {

@@ -34,13 +34,14 @@ func TestNode(t *testing.T) {
 		},
 		Status: corev1.NodeStatus{
 			Allocatable: list("cpu", "1930m", "memory", "7Gi", "pods", "29"), Capacity: list("cpu", "2", "ephemeral-storage", "20Gi"),
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Conditions:       []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			DeclaredFeatures: []string{"B", "A"},
 		},
 	}
 	facts := convert.NodeFacts{
 		Claim: "another", LastPodEvent: start(), ForeignVolumes: map[string]int64{"ebs.csi.aws.com": 2},
 		CSI: &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}, {Name: "efs.csi.aws.com"},
+			{Name: "efs.csi.aws.com"}, {Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}},
 		}}},
 	}
 	want := &clusterpb.Node{
@@ -55,6 +56,7 @@ func TestNode(t *testing.T) {
 		Ready:       true, Unschedulable: true, DoNotDisrupt: true,
 		CreateTime: timestamppb.New(start()), LastPodEventTime: timestamppb.New(start()),
 		VolumeLimits: []*clusterpb.Amount{{Resource: "ebs.csi.aws.com", Value: 23}},
+		Drivers:      []string{"ebs.csi.aws.com", "efs.csi.aws.com"}, Features: []string{"A", "B"},
 	}
 	if diff := cmp.Diff(want, convert.Node(n, facts).Payload, protocmp.Transform()); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ const (
 	inTreePluginsPrefix = "kubernetes.io/"
 )
 
-// volumes reads where the pod's volumes can be reached, and how many count against an attach limit. A volume keeps its
+// volumes reads where the pod's volumes can be reached, how many count against an attach limit, and which drivers keep the
+// pod off nodes without them. A volume keeps its
 // name where pods may share it, so that it can be counted once on a node. One that each pod has for itself loses its
 // name, which would make a class of every pod of a StatefulSet: where it can be reached and who attaches it is all that
 // scheduling needs.
@@ -64,6 +66,11 @@ func (b *classBuilder) volumes() {
 	sortVolumes(out)
 	b.class.Volumes = core.Volumes(out)
 	b.class.VolumeAttachments = countsOf(attached)
+	for _, driver := range slices.Sorted(maps.Keys(attached)) {
+		if storage.KeepsOff(b.refs.CSIDriver(driver)) {
+			b.class.NeededDrivers = append(b.class.NeededDrivers, driver)
+		}
+	}
 }
 
 // ownVolume says whether a claim is one that its pod has for itself: made from the pod, or called after it, as those of

@@ -32,10 +32,10 @@ func (x *Nominator) Bindable(id model.PodID) (model.Amounts, bool) {
 
 // simple says that nothing but the labels, taints and capacity of a node decide whether a pod may run there, and the
 // pods around. Of volumes the cache keeps those with claims. Pods of a group are none: they get nodes together or not
-// at all, which the scheduler decides.
+// at all, which the scheduler decides. Nor are those that need features of a kubelet.
 func simple(p *corev1.Pod) bool {
 	s := &p.Spec
-	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.SchedulingGroup != nil || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName || len(reader.HostPorts(s)) > 0 {
+	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.SchedulingGroup != nil || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName || len(reader.HostPorts(s)) > 0 || len(reader.NeededFeatures(s)) > 0 {
 		return false
 	}
 	_, decidable := neighbours.Read(p)

@@ -136,7 +136,7 @@ func trimUnbound(out, in *corev1.PodSpec) {
 	trim := func(list []corev1.Container) []corev1.Container {
 		short := make([]corev1.Container, len(list))
 		for i, c := range list {
-			short[i] = corev1.Container{Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+			short[i] = corev1.Container{Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules, VolumeMounts: reader.BindMounts(&c)}
 		}
 		return short
 	}

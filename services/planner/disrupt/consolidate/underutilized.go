@@ -19,6 +19,7 @@ func underutilized() []draft.Check {
 		policyAllows,                     // WhenEmpty keeps nodes that are not empty
 		priceKnown,                       // a price that is not known can't be beaten
 		notNeeded,                        // no pod that found no place could need the node
+		draft.ShowsNothing,               // nor be kept from a purchase by it
 		poolNotGrowing,                   // while a pool grows, pods are still on their way
 		poolNotShrinking,                 // while many pods end, more of them may be about to
 		buffersMove,                      // buffer pods with pod rules stay where they are

@@ -7,6 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // Check is one rule that must hold before a node may be disrupted; the zero Reason means that it does.
@@ -155,6 +156,21 @@ func replaces(dr *Draft, host int) model.Reason {
 			return model.Reason{
 				Code: model.CodeNominated, Message: fmt.Sprintf("it takes the place of nodes that are still there (disruption %s)", id),
 				Remedy: "wait until they are gone",
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// ShowsNothing says whether a node may go without being missed as the one that shows that nodes like it lack what a pending
+// pod needs.
+func ShowsNothing(dr *Draft, host int) model.Reason {
+	for _, it := range slices.Concat(dr.Unplaced, dr.BuffersUnplaced) {
+		if view.ShowsLack(dr.View.World, dr.View.Hosts[host], it.Class) {
+			return model.Reason{
+				Code:    model.CodeNominated,
+				Message: fmt.Sprintf("it shows that nodes like it lack what pod %s needs: without it one would be bought to find out", dr.View.Pods[it.Pods[0]].ID),
+				Remedy:  "delete the pod, or give it nodes that have what it needs",
 			}
 		}
 	}

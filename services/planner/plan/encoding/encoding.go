@@ -142,9 +142,22 @@ func (e *Encoder) structure(v reflect.Value) {
 	if v.Type() == reflect.TypeFor[model.Policy]() && v.FieldByName("SchedulerNames").IsZero() {
 		n-- // it is the last, and what follows a policy in an input has no letters where names have them
 	}
+	if t := v.Type(); t == reflect.TypeFor[model.Node]() || t == reflect.TypeFor[model.PodClass]() {
+		n -= unneeded(v)
+	}
 	for i := range n {
 		e.Encode(v.Field(i))
 	}
+}
+
+// unneeded is how many of the last fields of a node or a class are not written, because they say nothing of drivers and
+// features: as with offerings.
+func unneeded(v reflect.Value) int {
+	n := v.NumField()
+	if v.Field(n-1).Len()+v.Field(n-2).Len() > 0 {
+		return 0
+	}
+	return 2
 }
 
 // unsaid is how many of an offering's last fields are not written, because they say nothing. An offering has a sum of

@@ -28,6 +28,8 @@ type Cluster struct {
 
 	// noticed are the instances and, as "claim/" and their id, the claims that AWS is about to take.
 	noticed map[string]bool
+	// lacks is what nodes lack of what pods need of them.
+	lacks *rules.Lacks
 }
 
 func newCluster(s *model.Snapshot, now time.Time) *Cluster {
@@ -44,6 +46,7 @@ func newCluster(s *model.Snapshot, now time.Time) *Cluster {
 		NodeOf:      make(map[model.ClaimID]*model.Node),
 		ClaimOn:     make(map[model.NodeName]*model.Claim),
 		noticed:     make(map[string]bool),
+		lacks:       rules.LacksOf(s, now),
 	}
 	for i := range s.Pods {
 		if n := s.Pods[i].Node; n != "" {
@@ -60,12 +63,12 @@ func newCluster(s *model.Snapshot, now time.Time) *Cluster {
 	return c
 }
 
-// reachable indexes the classes, with their volumes as they can be reached now.
+// reachable indexes the classes, with their volumes as they can be reached now, and what they need of nodes among them.
 func reachable(s *model.Snapshot, now time.Time) map[model.ClassID]*model.PodClass {
 	classes := index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID })
 	disks := rules.DisksOf(s, now)
 	for id, class := range classes {
-		classes[id] = disks.Reachable(class)
+		classes[id] = rules.Needed(disks.Reachable(class))
 	}
 	return classes
 }
@@ -91,6 +94,14 @@ func (c *Cluster) addClaims() {
 			c.ClaimOn[n.Name] = claim
 		}
 	}
+}
+
+// LabelsOn are a node's labels, with what it lacks.
+func (c *Cluster) LabelsOn(n *model.Node) map[string]string { return LabelMap(c.lacks.Node(n)) }
+
+// LabelsOfNew are labels of a node that is to come, with what it will lack.
+func (c *Cluster) LabelsOfNew(pool model.PoolName, typ model.TypeName, own model.Labels) map[string]string {
+	return LabelMap(c.lacks.New(pool, typ, own))
 }
 
 // Class is a pod's class; an empty one when the snapshot has none.

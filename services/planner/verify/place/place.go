@@ -183,7 +183,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	claim := c.ClaimOn[n.Name]
 	p := &Place{
 		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], staying: ps.f.Staying(n), attachLimit: n.VolumeLimits.Get,
-		kind: newKind(rules.LastingTaints(n.Taints, claim, false), &Variant{Name: "as it is", labels: facts.LabelMap(n.Labels), allocatable: n.Allocatable}),
+		kind: newKind(rules.LastingTaints(n.Taints, claim, false), &Variant{Name: "as it is", labels: c.LabelsOn(n), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p
 	switch {
@@ -284,7 +284,7 @@ const ownName = "(its own)"
 // variant is the node that an offering makes.
 func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 	v := &Variant{
-		Name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), Offering: o, labels: facts.LabelMap(by.labels),
+		Name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), Offering: o, labels: ps.f.Cluster.LabelsOfNew(by.pool, o.InstanceType, by.labels),
 	}
 	if t := ps.f.Market.Type(by.class, o.InstanceType); t != nil {
 		maps.Copy(v.labels, facts.LabelMap(t.Labels))

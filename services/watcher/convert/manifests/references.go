@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
+	"github.com/kerf-dev/kerf/services/watcher/convert/storage"
 )
 
 // lookups are what is found by looking at all objects of a cluster. They are made when they are first asked for, and
@@ -170,9 +171,15 @@ func volumes(c *Cluster) map[string][]*corev1.PersistentVolume {
 	return out
 }
 
-// CSIDriver implements References.
+// CSIDriver implements References. Of files without any CSINode no one can tell which nodes lack a driver, and none
+// counts as lacking one.
 func (c *Cluster) CSIDriver(name string) *storagev1.CSIDriver {
-	return find[*storagev1.CSIDriver](c, "CSIDriver", "", name)
+	d := find[*storagev1.CSIDriver](c, "CSIDriver", "", name)
+	if storage.KeepsOff(d) && len(all[*storagev1.CSINode](c)) == 0 {
+		d = d.DeepCopy()
+		d.Spec.PreventPodSchedulingIfMissing = nil
+	}
+	return d
 }
 
 // StorageCapacities implements References.

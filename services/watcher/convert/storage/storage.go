@@ -105,6 +105,11 @@ func Stuck(pv *corev1.PersistentVolume, refs References) bool {
 	return d == nil || d.Spec.AttachRequired == nil || *d.Spec.AttachRequired
 }
 
+// KeepsOff says that a driver has the scheduler keep pods with its volumes off nodes where it does not run; false for nil.
+func KeepsOff(d *storagev1.CSIDriver) bool {
+	return d != nil && d.Spec.PreventPodSchedulingIfMissing != nil && *d.Spec.PreventPodSchedulingIfMissing
+}
+
 // DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin
 // are attached by its CSI driver.
 func DriverOf(pv *corev1.PersistentVolume) string {

@@ -188,6 +188,7 @@ func trimContainers(in []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(in))
 	for i, c := range in {
 		out[i] = corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
+		out[i].RestartPolicyRules, out[i].VolumeMounts = c.RestartPolicyRules, reader.BindMounts(&c)
 	}
 	return out
 }

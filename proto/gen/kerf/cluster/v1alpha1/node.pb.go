@@ -62,7 +62,11 @@ type Node struct {
 	Devices []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
 	// Conditions that may mean that the node is unhealthy: those that a repair policy may name, whatever their status, but for
 	// those that are in order. Sorted by type.
-	Conditions    []*NodeCondition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	Conditions []*NodeCondition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// The CSI drivers that have registered on the node: those of its CSINode. Sorted.
+	Drivers []string `protobuf:"bytes,17,rep,name=drivers,proto3" json:"drivers,omitempty"`
+	// What its kubelet says that it can do (the node's status.declaredFeatures). Sorted.
+	Features      []string `protobuf:"bytes,18,rep,name=features,proto3" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,6 +209,20 @@ func (x *Node) GetDevices() []*NodeDevice {
 func (x *Node) GetConditions() []*NodeCondition {
 	if x != nil {
 		return x.Conditions
+	}
+	return nil
+}
+
+func (x *Node) GetDrivers() []string {
+	if x != nil {
+		return x.Drivers
+	}
+	return nil
+}
+
+func (x *Node) GetFeatures() []string {
+	if x != nil {
+		return x.Features
 	}
 	return nil
 }
@@ -591,7 +609,7 @@ var File_kerf_cluster_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	" kerf/cluster/v1alpha1/node.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\x8c\x06\n" +
+	" kerf/cluster/v1alpha1/node.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xc2\x06\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vprovider_id\x18\x02 \x01(\tR\n" +
@@ -613,7 +631,9 @@ const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"\adevices\x18\x0f \x03(\v2!.kerf.cluster.v1alpha1.NodeDeviceR\adevices\x12D\n" +
 	"\n" +
 	"conditions\x18\x10 \x03(\v2$.kerf.cluster.v1alpha1.NodeConditionR\n" +
-	"conditions\"\x80\x01\n" +
+	"conditions\x12\x18\n" +
+	"\adrivers\x18\x11 \x03(\tR\adrivers\x12\x1a\n" +
+	"\bfeatures\x18\x12 \x03(\tR\bfeatures\"\x80\x01\n" +
 	"\rNodeCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12C\n" +

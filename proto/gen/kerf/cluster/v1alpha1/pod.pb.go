@@ -203,9 +203,14 @@ type PodClass struct {
 	DeviceClaims []*DeviceClaim `protobuf:"bytes,26,rep,name=device_claims,json=deviceClaims,proto3" json:"device_claims,omitempty"`
 	// The uid of the pods' controller, so that one that is made anew under the same name is told apart: the ReplicaSet's for the
 	// pods of a Deployment. "" where it is not known, as in manifests, and for DaemonSet pods.
-	OwnerUid      string `protobuf:"bytes,27,opt,name=owner_uid,json=ownerUid,proto3" json:"owner_uid,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OwnerUid string `protobuf:"bytes,27,opt,name=owner_uid,json=ownerUid,proto3" json:"owner_uid,omitempty"`
+	// CSI drivers without which the scheduler keeps the pods off a node: those of their volumes that ask for it (the CSIDriver's
+	// spec.preventPodSchedulingIfMissing). Sorted.
+	NeededDrivers []string `protobuf:"bytes,28,rep,name=needed_drivers,json=neededDrivers,proto3" json:"needed_drivers,omitempty"`
+	// Features of kubelets without which the scheduler keeps the pods off a node (NodeDeclaredFeatures). Sorted.
+	NeededFeatures []string `protobuf:"bytes,29,rep,name=needed_features,json=neededFeatures,proto3" json:"needed_features,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
@@ -425,6 +430,20 @@ func (x *PodClass) GetOwnerUid() string {
 		return x.OwnerUid
 	}
 	return ""
+}
+
+func (x *PodClass) GetNeededDrivers() []string {
+	if x != nil {
+		return x.NeededDrivers
+	}
+	return nil
+}
+
+func (x *PodClass) GetNeededFeatures() []string {
+	if x != nil {
+		return x.NeededFeatures
+	}
+	return nil
 }
 
 // NodeAffinityTerm is one alternative of a required node affinity: all its requirements must be met.
@@ -1646,7 +1665,7 @@ var File_kerf_cluster_v1alpha1_pod_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xc9\v\n" +
+	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\x99\f\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x124\n" +
@@ -1678,7 +1697,9 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\vunsupported\x18\x18 \x01(\tR\vunsupported\x12O\n" +
 	"\x10default_selector\x18\x19 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\x0fdefaultSelector\x12G\n" +
 	"\rdevice_claims\x18\x1a \x03(\v2\".kerf.cluster.v1alpha1.DeviceClaimR\fdeviceClaims\x12\x1b\n" +
-	"\towner_uid\x18\x1b \x01(\tR\bownerUid\"Z\n" +
+	"\towner_uid\x18\x1b \x01(\tR\bownerUid\x12%\n" +
+	"\x0eneeded_drivers\x18\x1c \x03(\tR\rneededDrivers\x12'\n" +
+	"\x0fneeded_features\x18\x1d \x03(\tR\x0eneededFeatures\"Z\n" +
 	"\x10NodeAffinityTerm\x12F\n" +
 	"\frequirements\x18\x01 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"{\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +

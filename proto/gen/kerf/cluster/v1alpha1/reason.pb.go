@@ -71,6 +71,8 @@ const (
 	ReasonCode_REASON_CODE_VOLUME_IN_USE ReasonCode = 21
 	// The node pool or the node class is being deleted.
 	ReasonCode_REASON_CODE_BEING_DELETED ReasonCode = 22
+	// The nodes lack what the pod needs of them: a CSI driver, or a feature of the kubelet.
+	ReasonCode_REASON_CODE_NODE_LACKS ReasonCode = 23
 	// The cheapest way to run the claim's pods.
 	ReasonCode_REASON_CODE_CHEAPEST ReasonCode = 30
 	// A runner-up: it fits, but costs more.
@@ -216,6 +218,7 @@ var (
 		20:  "REASON_CODE_DEVICES",
 		21:  "REASON_CODE_VOLUME_IN_USE",
 		22:  "REASON_CODE_BEING_DELETED",
+		23:  "REASON_CODE_NODE_LACKS",
 		30:  "REASON_CODE_CHEAPEST",
 		31:  "REASON_CODE_MORE_EXPENSIVE",
 		32:  "REASON_CODE_TIE",
@@ -299,6 +302,7 @@ var (
 		"REASON_CODE_DEVICES":                20,
 		"REASON_CODE_VOLUME_IN_USE":          21,
 		"REASON_CODE_BEING_DELETED":          22,
+		"REASON_CODE_NODE_LACKS":             23,
 		"REASON_CODE_CHEAPEST":               30,
 		"REASON_CODE_MORE_EXPENSIVE":         31,
 		"REASON_CODE_TIE":                    32,
@@ -528,7 +532,7 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"3\n" +
 	"\tObjectRef\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name*\x87\x13\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name*\xa3\x13\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -554,7 +558,8 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x17\n" +
 	"\x13REASON_CODE_DEVICES\x10\x14\x12\x1d\n" +
 	"\x19REASON_CODE_VOLUME_IN_USE\x10\x15\x12\x1d\n" +
-	"\x19REASON_CODE_BEING_DELETED\x10\x16\x12\x18\n" +
+	"\x19REASON_CODE_BEING_DELETED\x10\x16\x12\x1a\n" +
+	"\x16REASON_CODE_NODE_LACKS\x10\x17\x12\x18\n" +
 	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x1e\n" +
 	"\x1aREASON_CODE_MORE_EXPENSIVE\x10\x1f\x12\x13\n" +
 	"\x0fREASON_CODE_TIE\x10 \x12\x16\n" +

@@ -1,0 +1,213 @@
+package rules
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// DriverTimeout is how long a node may take, from its creation on, until all its CSI drivers have registered. Until then
+// it counts as having them, unless older nodes of its pool and type lack them too.
+const DriverTimeout = 10 * time.Minute
+
+// Lacks says what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, and
+// features that kubelets declare. It says so as labels of nodes, and of pods as one more thing that must be within reach
+// (Needed), so that whatever asks where pods may run asks for it too. Make it with LacksOf; it is not changed afterwards.
+type Lacks struct {
+	drivers, features []string // those that any class needs, sorted
+	now               time.Time
+	// shown is whether nodes that are there have something, witness the youngest of those that show that they lack it.
+	shown   map[shown]bool
+	witness map[shown]*model.Node
+	nodes   map[model.NodeName]model.Labels
+}
+
+// shown is something that nodes have or lack: by its label, the pool, and for drivers the type. Of a whole pool the type is
+// "", of all that are in a pool the pool is too.
+type shown struct {
+	what string
+	pool model.PoolName
+	typ  model.TypeName
+}
+
+// LacksOf finds what the nodes of a snapshot lack at a time.
+func LacksOf(s *model.Snapshot, now time.Time) *Lacks {
+	l := &Lacks{now: now}
+	for i := range s.PodClasses {
+		l.drivers = append(l.drivers, s.PodClasses[i].NeededDrivers...)
+		l.features = append(l.features, s.PodClasses[i].NeededFeatures...)
+	}
+	if len(l.drivers)+len(l.features) == 0 {
+		return l
+	}
+	slices.Sort(l.drivers)
+	slices.Sort(l.features)
+	l.drivers, l.features = slices.Compact(l.drivers), slices.Compact(l.features)
+	l.shown, l.witness, l.nodes = make(map[shown]bool), make(map[shown]*model.Node), make(map[model.NodeName]model.Labels)
+	l.learn(s)
+	for i := range s.Nodes {
+		if list := l.ofNode(&s.Nodes[i]); len(list) > 0 {
+			l.nodes[s.Nodes[i].Name] = list
+		}
+	}
+	return l
+}
+
+// Equal says whether another one says the same of all nodes.
+func (l *Lacks) Equal(m *Lacks) bool {
+	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) && maps.Equal(l.shown, m.shown) &&
+		maps.EqualFunc(l.witness, m.witness, func(a, b *model.Node) bool { return a.Name == b.Name }) &&
+		maps.EqualFunc(l.nodes, m.nodes, slices.Equal[model.Labels])
+}
+
+// Node is a node's labels, with what it lacks.
+func (l *Lacks) Node(n *model.Node) model.Labels { return withLacks(n.Labels, l.nodes[n.Name]) }
+
+// New is the labels of a node of a pool and type that is not there yet, with what it will lack: what those that are there
+// lack. Where none is, it will have all drivers, as the pods that bring them come with it; of a kubelet's features those
+// that any node of Kerf's has, or all where there is none: what no kubelet here can do, another one of the cluster will
+// hardly, and to find out would cost a node again and again.
+func (l *Lacks) New(pool model.PoolName, typ model.TypeName, has model.Labels) model.Labels {
+	var out model.Labels
+	for _, d := range l.drivers {
+		if !l.expects(model.LacksDriver+d, shown{pool: pool, typ: typ}, shown{pool: pool}) {
+			out = append(out, model.Label{Key: model.LacksDriver + d})
+		}
+	}
+	for _, f := range l.features {
+		if !l.expects(model.LacksFeature+f, shown{pool: pool}, shown{}) {
+			out = append(out, model.Label{Key: model.LacksFeature + f})
+		}
+	}
+	return withLacks(has, out)
+}
+
+// expects says what the first nodes show of which any is there; true where none is.
+func (l *Lacks) expects(what string, by ...shown) bool {
+	for _, k := range by {
+		k.what = what
+		if has, known := l.shown[k]; known {
+			return has
+		}
+	}
+	return true
+}
+
+// learn notes what nodes of pools show once they run: of drivers that one has it, as a driver may be late, or broken, on
+// another; of features what the youngest of a pool declares, as the next one will have no older kubelet. Nodes that have
+// drifted show what was.
+func (l *Lacks) learn(s *model.Snapshot) {
+	drifted := make(map[model.NodeName]bool)
+	for i := range s.Claims {
+		if c := &s.Claims[i]; !c.Drifted.OK() {
+			drifted[c.Node] = true
+		}
+	}
+	youngest := make(map[model.PoolName]*model.Node)
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		pool, typ := poolOf(n)
+		if pool == "" || !n.Ready || drifted[n.Name] {
+			continue
+		}
+		if y := youngest[pool]; y == nil || y.CreateTime.Before(n.CreateTime) {
+			youngest[pool] = n
+		}
+		for _, d := range l.drivers {
+			has := slices.Contains(n.Drivers, d)
+			if has || l.settled(n) {
+				l.note(shown{model.LacksDriver + d, pool, typ}, has, n)
+				l.note(shown{model.LacksDriver + d, pool, ""}, has, n)
+			}
+		}
+	}
+	for pool, n := range youngest {
+		for _, f := range l.features {
+			has := slices.Contains(n.Features, f)
+			l.note(shown{what: model.LacksFeature + f, pool: pool}, has, n)
+			l.note(shown{what: model.LacksFeature + f}, has, n)
+		}
+	}
+}
+
+func (l *Lacks) note(k shown, has bool, n *model.Node) {
+	l.shown[k] = l.shown[k] || has
+	if w := l.witness[k]; w == nil || w.CreateTime.Before(n.CreateTime) {
+		l.witness[k] = n
+	}
+}
+
+// Shows says whether a node is the one that shows of its pool, or of its type there, that pods of a class lack something on
+// nodes like it. Without it another would be bought to find out, and that again and again.
+func (l *Lacks) Shows(n *model.Node, c *model.PodClass) bool {
+	pool, typ := poolOf(n)
+	is := func(k shown) bool {
+		has, known := l.shown[k]
+		return known && !has && l.witness[k].Name == n.Name
+	}
+	for _, d := range c.NeededDrivers {
+		what := model.LacksDriver + d
+		if is(shown{what, pool, ""}) || l.shown[shown{what, pool, ""}] && is(shown{what, pool, typ}) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return is(shown{what: model.LacksFeature + f, pool: pool}) })
+}
+
+// ofNode is what a node lacks. Its kubelet says what it can do when it joins; its drivers come later.
+func (l *Lacks) ofNode(n *model.Node) model.Labels {
+	var out model.Labels
+	pool, typ := poolOf(n)
+	for _, d := range l.drivers {
+		late := !l.settled(n) && l.expects(model.LacksDriver+d, shown{pool: pool, typ: typ}, shown{pool: pool})
+		if !slices.Contains(n.Drivers, d) && !late {
+			out = append(out, model.Label{Key: model.LacksDriver + d})
+		}
+	}
+	for _, f := range l.features {
+		if !slices.Contains(n.Features, f) {
+			out = append(out, model.Label{Key: model.LacksFeature + f})
+		}
+	}
+	return out
+}
+
+func (l *Lacks) settled(n *model.Node) bool { return l.now.Sub(n.CreateTime) >= DriverTimeout }
+
+func poolOf(n *model.Node) (model.PoolName, model.TypeName) {
+	pool, _ := n.Labels.Get(labels.NodePool)
+	typ, _ := n.Labels.Get(labels.InstanceType)
+	return model.PoolName(pool), model.TypeName(typ)
+}
+
+// withLacks keeps labels sorted.
+func withLacks(has, lacks model.Labels) model.Labels {
+	if len(lacks) == 0 {
+		return has
+	}
+	out := slices.Concat(has, lacks)
+	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// Needed is a class with what its pods need of nodes as one more thing that must be within reach. One that needs nothing is
+// returned itself.
+func Needed(c *model.PodClass) *model.PodClass {
+	var all []model.Requirement
+	for _, d := range c.NeededDrivers {
+		all = append(all, model.Requirement{Key: model.LacksDriver + d, Operator: model.DoesNotExist})
+	}
+	for _, f := range c.NeededFeatures {
+		all = append(all, model.Requirement{Key: model.LacksFeature + f, Operator: model.DoesNotExist})
+	}
+	if len(all) == 0 {
+		return c
+	}
+	out := *c
+	out.Volumes = append(slices.Clone(c.Volumes), model.VolumeTopology{Terms: []model.NodeAffinityTerm{{Requirements: all}}})
+	return &out
+}
