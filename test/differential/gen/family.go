@@ -12,8 +12,8 @@ type Family uint64
 // or kept from, the pods of DaemonSets. Roomy are clusters in which most pods fit. Kinds are all reasons to disrupt
 // nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by several
 // topologies at once, Devices those of dynamic resource allocation, NewAttach attach limits that new nodes share with
-// those of their type, Exclusive volumes that one pod at a time may use, and Ending pods that are being deleted, and pods
-// that wait for their room.
+// those of their type, Exclusive volumes that one pod at a time may use, Ending pods that are being deleted, and pods
+// that wait for their room, and Needs drivers and features of kubelets that nodes may lack.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -52,6 +52,7 @@ const (
 	NewAttach
 	Exclusive
 	Ending
+	Needs
 	end
 )
 
@@ -64,7 +65,7 @@ func names() []string {
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
 		"host-affinity", "daemon-ties", "roomy", "resource-limits", "leaving", "static", "expected", "removals", "buffers", "overlays",
 		"kinds", "defaults", "several", "devices", "new-attach",
-		"exclusive", "ending",
+		"exclusive", "ending", "needs",
 	}
 }
 

@@ -41,12 +41,13 @@ const (
 // builder draws one Case.
 type builder struct {
 	*rand.Rand
-	// later draws the families from Roomy on, latest those from Kinds on, newest those from Ending on: without these, a
-	// seed is the case that it was before there were any.
-	later, latest, newest *rand.Rand
-	on                    Family
-	in                    *model.Input
-	zones                 []string
+	// later draws the families from Roomy on, latest those from Kinds on, newest those from Ending on, needs Needs: without
+	// these, a seed is the case that it was before there were any.
+	later, latest, newest, needs *rand.Rand
+
+	on    Family
+	in    *model.Input
+	zones []string
 	// classes are those of pods; those of pods with volumes have one pod each.
 	classes []model.ClassID
 	pods    int
@@ -60,6 +61,7 @@ func New(seed uint64, families Family) Case {
 	b.later = rand.New(rand.NewPCG(seed, 0x6c61746572))    //nolint:gosec // not a secret
 	b.latest = rand.New(rand.NewPCG(seed, 0x6c6174657374)) //nolint:gosec // not a secret
 	b.newest = rand.New(rand.NewPCG(seed, 0x6e6577657374)) //nolint:gosec // not a secret
+	b.needs = rand.New(rand.NewPCG(seed, 0x6e65656473))    //nolint:gosec // not a secret
 	b.on = b.choose(families)
 	c.Families = b.on
 	b.in.Now, b.in.Kinds = Now(), []model.DecisionKind{model.KindProvision}
@@ -98,6 +100,7 @@ func New(seed uint64, families Family) Case {
 	b.kinds()
 	b.exclusive()
 	b.ending()
+	b.lacks()
 	return c
 }
 
@@ -115,6 +118,9 @@ func (b *builder) choose(families Family) Family {
 		}
 		if f >= Ending {
 			draw = b.newest
+		}
+		if f >= Needs {
+			draw = b.needs
 		}
 		if families&f != 0 && (draw.IntN(5) < 2 || all) {
 			out |= f

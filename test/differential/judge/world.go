@@ -161,6 +161,7 @@ func (t *trial) nodeOf(name string, pool *model.NodePool, o model.RankedOffering
 	it := t.instanceType(o.InstanceType)
 	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: t.overlaid(it, o), VolumeLimits: t.attachLimits(it.Name)}
 	n.Devices = devices(pool, o.InstanceType)
+	t.equip(&n, pool.Name, o.InstanceType)
 	n.Labels = gen.Over(own, gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType))
 	n.Labels = gen.With(n.Labels, labels.Hostname, name)
 	return n

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	features "k8s.io/component-helpers/nodedeclaredfeatures/features/restartallcontainers"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -26,7 +28,7 @@ type Objects struct {
 
 // lookups are the objects that no world changes.
 type lookups struct {
-	Namespaces, Volumes, Claims, Classes, ReplicaSets []any
+	Namespaces, Volumes, Claims, Classes, ReplicaSets, Drivers []any
 	// Defaults are the scheduler's default spread constraints.
 	Defaults []corev1.TopologySpreadConstraint
 }
@@ -66,6 +68,7 @@ func NewObjects(in *model.Input) *Objects {
 	}
 	for i := range s.PodClasses {
 		o.owner(&s.PodClasses[i])
+		o.drivers(&s.PodClasses[i])
 	}
 	return o
 }
@@ -89,13 +92,31 @@ func (o *Objects) owner(c *model.PodClass) {
 	})
 }
 
-// attachLimits say how many volumes a node can attach; nil for a node without limits, which has no drivers listed.
-func attachLimits(node string, limits model.Amounts) *storagev1.CSINode {
-	if len(limits) == 0 {
+// drivers are those that keep the pods of a class off nodes without them. All classes with their volumes say so.
+func (o *Objects) drivers(c *model.PodClass) {
+	if len(o.Drivers) > 0 {
+		return // there is one in all
+	}
+	for _, name := range c.NeededDrivers {
+		o.Drivers = append(o.Drivers, &storagev1.CSIDriver{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: new(true)},
+		})
+	}
+}
+
+// csiNode says which drivers a node has and how many volumes it can attach; nil for a node without drivers.
+func csiNode(n *model.Node) *storagev1.CSINode {
+	if len(n.VolumeLimits)+len(n.Drivers) == 0 {
 		return nil
 	}
+	node := string(n.Name)
 	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}}
-	for _, a := range limits {
+	for _, d := range n.Drivers {
+		if _, limited := n.VolumeLimits.Get(model.Resource(d)); !limited {
+			out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{Name: d, NodeID: node})
+		}
+	}
+	for _, a := range n.VolumeLimits {
 		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
 			Name: string(a.Resource), NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(a.Value))}, //nolint:gosec // few
 		})
@@ -172,7 +193,8 @@ func NewNode(n *model.Node) *Node {
 		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
 	out.Status.Allocatable, out.Status.Capacity = Resources(n.Allocatable), Resources(n.Allocatable)
-	return &Node{Node: out, devices: published(out.Name, n.Devices), attach: attachLimits(out.Name, n.VolumeLimits)}
+	out.Status.DeclaredFeatures = n.Features
+	return &Node{Node: out, devices: published(out.Name, n.Devices), attach: csiNode(n)}
 }
 
 func labels(ls model.Labels) map[string]string {
@@ -235,6 +257,9 @@ func NewPod(p *model.Pod, c *model.PodClass) *Pod {
 	for i := range c.DeviceClaims {
 		claim := deviceClaimName(name, i)
 		spec.ResourceClaims = append(spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: &claim})
+	}
+	if slices.Contains(c.NeededFeatures, features.RestartAllContainersOnContainerExits) {
+		spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}
 	}
 	spec.Affinity = affinity(c)
 	for _, t := range c.TopologySpread {

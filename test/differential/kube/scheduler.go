@@ -164,6 +164,7 @@ func (s *Scheduler) lookUp(o *Objects) error {
 		{core.PersistentVolumes().Informer().GetIndexer(), o.Volumes},
 		{core.PersistentVolumeClaims().Informer().GetIndexer(), o.Claims},
 		{s.factory.Storage().V1().StorageClasses().Informer().GetIndexer(), o.Classes},
+		{s.factory.Storage().V1().CSIDrivers().Informer().GetIndexer(), o.Drivers},
 		{s.factory.Apps().V1().ReplicaSets().Informer().GetIndexer(), o.ReplicaSets},
 	} {
 		if err := fill.index.Replace(fill.objects, ""); err != nil {

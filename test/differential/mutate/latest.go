@@ -28,6 +28,9 @@ func latest() []Mutation {
 				p.Limits[i].Value /= 2
 			}
 		})},
+		{Name: "no node has what pods need", Families: gen.Nodes | gen.Needs | gen.Roomy, Believe: nodes(func(n *model.Node) {
+			n.Drivers, n.Features = nil, nil
+		})},
 	}), want(judge.Forbidden, lawless()), want(judge.Refused, []Mutation{
 		{Name: "what EC2 has none of is there", Believe: func(in *model.Input) {
 			for i := range in.Snapshot.Offerings {
@@ -90,6 +93,10 @@ func weakerLatest() []Mutation {
 				c.Volumes[i].Exclusive = false
 			}
 		})},
+		{Name: "drivers keep no pods off nodes", Families: gen.Volumes | gen.Nodes | gen.Needs, Believe: classes(func(c *model.PodClass) {
+			c.NeededDrivers = nil
+		})},
+		{Name: "kubelets can do anything", Families: gen.Nodes | gen.Needs, Believe: classes(func(c *model.PodClass) { c.NeededFeatures = nil })},
 		{Name: "devices of pods that run are free", Families: gen.Devices | gen.Nodes | gen.Roomy, Believe: func(in *model.Input) {
 			for i := range in.Snapshot.Pods {
 				in.Snapshot.Pods[i].Devices = nil

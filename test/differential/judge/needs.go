@@ -1,0 +1,59 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/differential/gen"
+)
+
+// equip gives the new node of a pool and type the driver and the features that it will have, as docs/behaviours.md
+// says: the driver if a ready node of the pool and the type has it, or where there is none one of the pool, or where
+// there is none of these either; the features of the pool's youngest, or where it has none those that any pool's
+// youngest has, or all. Nodes that have drifted do not count.
+func (t *trial) equip(n *model.Node, pool model.PoolName, typ model.TypeName) {
+	if t.c.Families&gen.Needs == 0 {
+		return
+	}
+	var alike, own []*model.Node
+	youngest := make(map[string]*model.Node)
+	for i := range t.c.Input.Snapshot.Nodes {
+		x := &t.c.Input.Snapshot.Nodes[i]
+		of, _ := x.Labels.Get(labels.NodePool)
+		drifted := func(c model.Claim) bool { return c.Node == x.Name && !c.Drifted.OK() }
+		if of == "" || !x.Ready || slices.ContainsFunc(t.c.Input.Snapshot.Claims, drifted) {
+			continue
+		}
+		if y := youngest[of]; y == nil || y.CreateTime.Before(x.CreateTime) {
+			youngest[of] = x
+		}
+		if of != string(pool) {
+			continue
+		}
+		own = append(own, x)
+		if name, _ := x.Labels.Get(labels.InstanceType); name == string(typ) {
+			alike = append(alike, x)
+		}
+	}
+	if len(alike) == 0 {
+		alike = own
+	}
+	has := len(alike) == 0
+	for _, x := range alike {
+		has = has || len(x.Drivers) > 0
+	}
+	n.Drivers = []string{gen.EBS}
+	if !has {
+		n.Drivers, n.VolumeLimits = nil, nil
+	}
+	can := len(youngest) == 0
+	for of, x := range youngest {
+		if youngest[string(pool)] == nil || of == string(pool) {
+			can = can || len(x.Features) > 0
+		}
+	}
+	if can {
+		n.Features = []string{gen.Restarts}
+	}
+}
