@@ -25,7 +25,7 @@ func used() map[schema.GroupVersion][]string {
 		gv("batch"):                {"CronJob", "Job"},
 		gv("node.k8s.io"):          {"RuntimeClass"},
 		gv("policy"):               {"PodDisruptionBudget"},
-		gv("resource.k8s.io"):      {"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"},
+		gv("resource.k8s.io"):      {"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"},
 		gv("scheduling.k8s.io"):    {"PriorityClass"},
 		gv("storage.k8s.io"):       {"CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"},
 		karpenterv1.GroupVersion(): {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},
@@ -115,7 +115,7 @@ func ours(group string) bool {
 // clusterScoped tells the kinds that are in no namespace, of those that are read.
 func clusterScoped(kind string) bool {
 	return slices.Contains([]string{
-		"CSIDriver", "CSINode", "DeviceClass", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "RuntimeClass",
+		"CSIDriver", "CSINode", "DeviceClass", "DeviceTaintRule", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "RuntimeClass",
 		"StorageClass", "VolumeAttachment", karpenterv1.KindNodeClaim, karpenterv1.KindNodePool, awsv1.KindEC2NodeClass,
 		karpenterv1alpha1.KindNodeOverlay,
 	}, kind)

@@ -69,7 +69,7 @@ func OfNode(node string, list []*resourcev1.ResourceSlice, rules *Rules, held fu
 			continue
 		}
 		d := &clusterpb.NodeDevice{Driver: l.driver, Pool: l.pool, Name: l.device.Name, Unsupported: unsupportedDevice(l.device)}
-		d.Unavailable = tainted(l.device) || (held != nil && held(Key{l.driver, l.pool, l.device.Name}))
+		d.Unavailable = rules.tainted(l) || (held != nil && held(Key{l.driver, l.pool, l.device.Name}))
 		rules.judge(d, l.device, identity[l.driver])
 		out = append(out, d)
 	}
@@ -123,12 +123,6 @@ func unsupportedDevice(d *resourcev1.Device) string {
 	default:
 		return ""
 	}
-}
-
-func tainted(d *resourcev1.Device) bool {
-	return slices.ContainsFunc(d.Taints, func(t resourcev1.DeviceTaint) bool {
-		return t.Effect == resourcev1.DeviceTaintEffectNoSchedule || t.Effect == resourcev1.DeviceTaintEffectNoExecute
-	})
 }
 
 // identities are, by driver, the names of attributes that tell one device from others of its make: those that are called
@@ -198,7 +192,7 @@ func Templates(text string, rules *Rules) ([]*clusterpb.DeviceTemplate, error) {
 		}
 		identity := identities(all)
 		for _, l := range all {
-			d := &clusterpb.NodeDevice{Driver: l.driver, Name: l.device.Name, Unsupported: unsupportedDevice(l.device), Unavailable: tainted(l.device)}
+			d := &clusterpb.NodeDevice{Driver: l.driver, Name: l.device.Name, Unsupported: unsupportedDevice(l.device), Unavailable: rules.tainted(l)}
 			rules.judge(d, l.device, identity[l.driver])
 			if slices.ContainsFunc(byTypes[key].GetDevices(), func(x *clusterpb.NodeDevice) bool {
 				return x.GetDriver() == d.GetDriver() && x.GetName() == d.GetName()

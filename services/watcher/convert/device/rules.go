@@ -58,6 +58,7 @@ type Rules struct {
 	selectors  []selector // sorted by id
 	attributes []string   // sorted
 	version    int
+	taints     []*resourcev1.DeviceTaintRule // those that keep pods away
 }
 
 // rule is a selector before its class is known, or an attribute.
@@ -76,6 +77,30 @@ type selector struct {
 func NewRules() *Rules {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &Rules{cache: cel.NewCache(celCacheSize, features), by: map[string][]rule{}, uses: map[rule]int{}}
+}
+
+// Taints takes the rules that taint devices, as their drivers do themselves in slices.
+func (r *Rules) Taints(list []*resourcev1.DeviceTaintRule) {
+	r.taints = nil
+	for _, t := range list {
+		if t.Spec.DeviceSelector != nil && keepsAway(t.Spec.Taint) {
+			r.taints = append(r.taints, t)
+		}
+	}
+}
+
+// tainted says whether a device is tainted so that no pod gets it, by its driver or by a rule. The pool of a device that
+// is yet to come is "".
+func (r *Rules) tainted(l listed) bool {
+	is := func(want *string, is string) bool { return want == nil || *want == is }
+	return slices.ContainsFunc(l.device.Taints, keepsAway) || slices.ContainsFunc(r.taints, func(t *resourcev1.DeviceTaintRule) bool {
+		s := t.Spec.DeviceSelector
+		return is(s.Driver, l.driver) && is(s.Pool, l.pool) && is(s.Device, l.device.Name)
+	})
+}
+
+func keepsAway(t resourcev1.DeviceTaint) bool {
+	return t.Effect == resourcev1.DeviceTaintEffectNoSchedule || t.Effect == resourcev1.DeviceTaintEffectNoExecute
 }
 
 // Put takes what one claim or template asks for, by a key of the caller's, or forgets it where spec is nil. It says

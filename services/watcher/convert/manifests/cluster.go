@@ -106,6 +106,8 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 		return "DeviceClass", false
 	case *resourcev1.ResourceSlice:
 		return "ResourceSlice", false
+	case *resourcev1.DeviceTaintRule:
+		return "DeviceTaintRule", false
 	case *nodev1.RuntimeClass:
 		return "RuntimeClass", false
 	case *corev1.Node:

@@ -78,6 +78,7 @@ func (c *Cluster) looked() *lookups {
 		}
 	}
 	l.rules.Classes(all[*resourcev1.DeviceClass](c))
+	l.rules.Taints(all[*resourcev1.DeviceTaintRule](c))
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		var nodes []string
 		for _, s := range pools[pool] {

@@ -110,6 +110,7 @@ func (b *batch) deviceRules() {
 	d.stale = false
 	st := &b.source.stores
 	d.rules.Classes(list[*resourcev1.DeviceClass](st.deviceClasses))
+	d.rules.Taints(list[*resourcev1.DeviceTaintRule](st.taintRules))
 	clear(d.nodes)
 	for _, n := range st.slices.ListIndexFuncValues(byNode) {
 		b.nodes[n] = true

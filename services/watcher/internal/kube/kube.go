@@ -139,6 +139,7 @@ func (s *Source) builtins() []builtin {
 		{dra.WithResource("resourceclaims"), &resourcev1.ResourceClaim{}, &st.resourceClaims, keyOf(aResourceClaim), true},
 		{dra.WithResource("resourceclaimtemplates"), &resourcev1.ResourceClaimTemplate{}, &st.templates, keyOf(aClaimTemplate), true},
 		{dra.WithResource("deviceclasses"), &resourcev1.DeviceClass{}, &st.deviceClasses, always(allDeviceRules), true},
+		{dra.WithResource("devicetaintrules"), &resourcev1.DeviceTaintRule{}, &st.taintRules, always(allDeviceRules), true},
 		{dra.WithResource("resourceslices"), &resourcev1.ResourceSlice{}, &st.slices, sliceKeys, true},
 	}
 }

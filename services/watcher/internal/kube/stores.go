@@ -37,6 +37,7 @@ type stores struct {
 	daemonSets, replicaSets, statefulSets, budgets cache.Indexer
 	priorities, classes, csiNodes, csiDrivers      cache.Indexer
 	rooms                                          cache.Indexer // how much there is for new volumes
+	taintRules                                     cache.Indexer // which taint devices
 	related
 
 	overlays, buffers, deployments, podTemplates cache.Indexer
