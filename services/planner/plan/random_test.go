@@ -162,6 +162,9 @@ func (d *draw) drawClass(id string) {
 				{Requirements: []model.Requirement{{Key: "topology.ebs.csi.aws.com/zone", Operator: model.In, Values: []string{"us-east-1a"}}}},
 			}}}
 			c.VolumeAttachments = model.Amounts{{Resource: "ebs.csi.aws.com", Value: 1}}
+			if d.chance("and keep off nodes without the driver") {
+				c.NeededDrivers = []string{"ebs.csi.aws.com"}
+			}
 		case 5:
 			c.NodeSelector = model.Labels{{Key: "topology.k8s.aws/zone-id", Value: "id-of-us-east-1a"}}
 		}
@@ -187,6 +190,9 @@ func (d *draw) drawNode(name string) {
 	n := d.node(name, rapid.SampledFrom([]string{"c5.large", "m5.large", "m5.xlarge", "r5.large"}).Draw(d.T, "type"), "none", 0)
 	if d.chance("attach limit") {
 		n.VolumeLimits = model.Amounts{{Resource: "ebs.csi.aws.com", Value: int64(d.n("limit", 0, 2))}}
+	}
+	if d.chance("drivers and features") {
+		n.Drivers, n.Features, n.CreateTime = []string{"ebs.csi.aws.com"}, []string{"Restarts"}, now().Add(-time.Duration(d.n("age", 0, 20))*time.Minute)
 	}
 	n.Ready, n.DoNotDisrupt, n.Unschedulable = d.n("ready", 0, 7) > 0, d.n("protected", 0, 7) == 0, d.n("cordoned", 0, 7) == 0
 	c := d.claim("c-" + name)

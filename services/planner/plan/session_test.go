@@ -106,6 +106,9 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 			on := model.Requirement{Key: "kubernetes.io/hostname", Operator: model.In, Values: []string{string(s.Nodes[0].Name)}}
 			c.Volumes = []model.VolumeTopology{{Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{on}}}}}
 		}
+		if d.chance("it needs something of nodes") {
+			c.NeededDrivers, c.NeededFeatures = []string{"ebs.csi.aws.com"}, []string{"Restarts"}
+		}
 		s.PodClasses, up.PodClasses = append(slices.Clone(s.PodClasses), c), append(up.PodClasses, c)
 	}
 	d.dropClass(s, out)
@@ -146,7 +149,7 @@ func (d *draw) changeHosts(s, up *model.Snapshot) {
 	if len(s.Nodes) > 0 && d.n("a node changes", 0, 2) == 0 {
 		at := d.n("which", 0, len(s.Nodes)-1)
 		n := s.Nodes[at]
-		switch d.n("how", 0, 2) {
+		switch d.n("how", 0, 3) {
 		case 0:
 			n.Ready = !n.Ready
 		case 1:
@@ -154,6 +157,8 @@ func (d *draw) changeHosts(s, up *model.Snapshot) {
 			n.Allocatable[0].Value = n.Allocatable[0].Value * 9 / 10
 		case 2:
 			n.VolumeLimits = model.Amounts{{Resource: "ebs.csi.aws.com", Value: int64(d.n("volumes", 1, 2))}}
+		case 3:
+			n.Drivers, n.Features = []string{"ebs.csi.aws.com"}, []string{"Restarts"}
 		}
 		s.Nodes = slices.Clone(s.Nodes)
 		s.Nodes[at] = n
