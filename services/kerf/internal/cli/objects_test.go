@@ -29,9 +29,19 @@ func TestWhatKubectlGetsOfACluster(t *testing.T) {
 		print string
 		said  string // "" for nothing
 	}{
-		"nodes that cost too much go":            {nil, cli.ExitOK, "n1, n2  underutilized          2  default-", ""},
-		"but not before consolidateAfter":        {[]string{"consolidateAfter: 1m", "consolidateAfter: 8000h"}, cli.ExitOK, "consolidate after", ""},
-		"which begins when the last pod left":    {[]string{"consolidateAfter: 1m", "consolidateAfter: 5m", `lastPodEventTime: "2026-01-01T00:30:00Z"`, `lastPodEventTime: "2026-01-31T11:59:00Z"`}, cli.ExitOK, "consolidate after", ""},
+		"nodes that cost too much go":         {nil, cli.ExitOK, "n1, n2  underutilized          2  default-", ""},
+		"but not before consolidateAfter":     {[]string{"consolidateAfter: 1m", "consolidateAfter: 8000h"}, cli.ExitOK, "consolidate after", ""},
+		"which begins when the last pod left": {[]string{"consolidateAfter: 1m", "consolidateAfter: 5m", `lastPodEventTime: "2026-01-01T00:30:00Z"`, `lastPodEventTime: "2026-01-31T11:59:00Z"`}, cli.ExitOK, "consolidate after", ""},
+		"a pool that has changed is drift": {
+			[]string{
+				"kind: NodePool\n  metadata: {name: default", `kind: NodePool
+  metadata: {annotations: {karpenter.sh/nodepool-hash: "2", karpenter.sh/nodepool-hash-version: v3}, name: default`,
+				`    creationTimestamp: "2026-01-01T00:00:00Z"
+    labels`, `    creationTimestamp: "2026-01-01T00:00:00Z"
+    annotations: {karpenter.sh/nodepool-hash: "1", karpenter.sh/nodepool-hash-version: v3}
+    labels`,
+			}, cli.ExitOK, "NodePoolDrifted: the template of node pool default has changed since the launch", "",
+		},
 		"another image is drift":                 {[]string{"imageID: ami-1", "imageID: ami-0"}, cli.ExitOK, "drifted", ""},
 		"unless no one says which images are":    {[]string{"imageID: ami-1", "imageID: ami-0", "    amis: [{id: ami-1, requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}]\n", ""}, cli.ExitOK, "underutilized", ""},
 		"of a type that is not known nothing is": {[]string{"instance-type: m5.xlarge", "instance-type: x9.large"}, cli.ExitOK, "none is waiting", "NodeClaim default-n1: the catalogue has no x9.large; it does not count"},

@@ -115,7 +115,7 @@ func listed(t *catalog.Type, c model.CapacityType) int64 {
 	}
 }
 
-// poolHash is the pool's own hash for a claim that Karpenter's hashes say is still of the pool's template, and Karpenter's
+// poolHash is the pool's own hash for a claim that Karpenter's hashes say is still of the pool's template, and another one
 // for one that is not; "" where nothing is said. The two programs' hashes can't be compared with each other.
 func (p *owner) poolHash(o *karpenterv1.NodeClaim) string {
 	name := o.Labels[labels.NodePool]
@@ -143,8 +143,8 @@ func sameHash(claim, owner map[string]string, hash, version, own string) string 
 		return ""
 	case claim[hash] == owner[hash]:
 		return own
-	default:
-		return "karpenter-" + claim[hash]
+	default: // of the version that its own hash has, or the two would not be compared: rules.SameVersion
+		return own + strings.ReplaceAll(claim[hash], "-", "")
 	}
 }
 
