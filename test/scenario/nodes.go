@@ -19,7 +19,7 @@ func (b *builder) node(s *statement) {
 	n := model.Node{
 		Name: c.Node, ProviderID: c.ProviderID, Claim: c.ID, Labels: b.nodeLabels(s, c), Taints: slices.Clone(c.Taints),
 		Allocatable: c.Allocatable, Capacity: c.Capacity, Ready: !s.is("unready"), Unschedulable: s.is("cordoned"),
-		Terminating: s.is("terminating"), DoNotDisrupt: s.is("do-not-disrupt"), CreateTime: c.CreateTime,
+		Terminating: s.is("terminating"), DoNotDisrupt: s.is("do-not-disrupt"), DoNotRepair: s.is("do-not-repair"), CreateTime: c.CreateTime,
 		LastPodEventTime: b.in.Now.Add(-s.duration("quiet", age.String())),
 	}
 	n.Taints = append(n.Taints, s.taints("taints")...)

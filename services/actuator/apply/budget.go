@@ -10,12 +10,13 @@ import (
 )
 
 // budgets checks the budgets of all pools that the disruption touches and counts its candidates. Claims that have
-// expired have no budget any more: they go one after the other as they were made. Neither have unhealthy nodes, which
-// serve no pods, nor a static pool that was made smaller: it is the user who says so.
+// expired have no budget any more: they go one after the other as they were made. Neither has a static pool that was made
+// smaller: it is the user who says so.
 func (v *verifier) budgets(d model.Disruption, t tally) model.Reason {
 	checked, count := map[model.PoolName]bool{}, map[model.PoolName]int{}
 	for _, id := range d.Candidates {
 		c := v.state.Claims[id]
+		t.leaving[id] = true
 		if n := count[c.NodePool]; !Counted(c) || rules.AtOnce(n+1, d.Staged) > n {
 			t.disrupt(id, c)
 			if Counted(c) {
@@ -26,7 +27,7 @@ func (v *verifier) budgets(d model.Disruption, t tally) model.Reason {
 			checked[c.NodePool] = true
 		}
 	}
-	if d.Reason == model.ReasonUnhealthy || d.Reason == model.ReasonSurplus {
+	if d.Reason == model.ReasonSurplus {
 		return model.Reason{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(checked)) {
@@ -41,9 +42,22 @@ func (v *verifier) budgets(d model.Disruption, t tally) model.Reason {
 		}
 		active, _ := rules.ActiveBudgets(pool.Budgets, v.state.Now)
 		nodes := rules.PoolNodes{Pool: name, Nodes: t.nodes[name], Disrupting: t.down[name] - count[name], More: count[name]}
+		if d.Reason == model.ReasonUnhealthy { // those that are not ready are what its budget is about, and use none of it up
+			nodes.Disrupting = v.leaving(name, t) - count[name]
+		}
 		if reason := rules.BudgetAllows(active, d.Reason, nodes); !reason.OK() {
 			return reason
 		}
 	}
 	return model.Reason{}
+}
+
+// leaving counts a pool's nodes that are being taken away, those that this plan was granted included.
+func (v *verifier) leaving(pool model.PoolName, t tally) (n int) {
+	for id, going := range t.leaving {
+		if c := v.state.Claims[id]; going && c.NodePool == pool && Counted(c) {
+			n++
+		}
+	}
+	return n
 }

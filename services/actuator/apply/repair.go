@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
@@ -18,6 +19,10 @@ func (v *verifier) unhealthy(c model.Claim, n cluster.Node) model.Reason {
 	}
 	if !v.isUnhealthy(n) {
 		return fail("node %s is not unhealthy: no condition that is repaired has lasted long enough", n.Name)
+	}
+	if r := rules.NotToBeRepaired(n.Annotations[labels.DoNotRepair] == "true"); !r.OK() {
+		r.Subject = "node/" + string(n.Name)
+		return r
 	}
 	nodes, unhealthy := v.health(c.NodePool)
 	return rules.RepairGuard(v.state.Repair, c.NodePool, unhealthy, nodes)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -44,6 +45,22 @@ func TestUnhealthyNodesGo(t *testing.T) {
 				withCondition("old", "Ready", "False", 30), protect(time.Time{}), protectNode, func(s *State) { budgets(s, model.DisruptionBudget{}) },
 				func(s *State) { editClaim(s, func(c *model.Claim) { c.TerminationGracePeriod = nil }) },
 			},
+		},
+		"but for a node that must not be repaired": {
+			edit: []func(*State){withCondition("old", "Ready", "False", 30), func(s *State) {
+				editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{labels.DoNotRepair: "true"} })
+			}}, want: model.CodeNodeDoNotDisrupt,
+		},
+		"and a budget that names unhealthy nodes": {
+			edit: []func(*State){withCondition("old", "Ready", "False", 30), func(s *State) {
+				budgets(s, model.DisruptionBudget{Reasons: []model.DisruptionReason{model.ReasonUnhealthy}})
+			}}, want: model.CodeBudget,
+		},
+		"of which no node uses anything up by not being ready": {
+			edit: []func(*State){withCondition("old", "Ready", "False", 30), func(s *State) {
+				editNode(s, func(n *cluster.Node) { n.Ready = false })
+				budgets(s, model.DisruptionBudget{Count: 1, Reasons: []model.DisruptionReason{model.ReasonUnhealthy}})
+			}},
 		},
 		"a node that has only joined":      {edit: []func(*State){withCondition("old", "Ready", "False", 30), inState(model.ClaimRegistered)}},
 		"an instance that has not joined":  {edit: []func(*State){withCondition("old", "Ready", "False", 30), inState(model.ClaimLaunched)}, want: model.CodeNotInitialized},

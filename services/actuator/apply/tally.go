@@ -10,6 +10,8 @@ import (
 type tally struct {
 	used       map[model.PoolName]amounts // by pool and resource
 	disrupting map[model.ClaimID]bool
+	// leaving are those of them that are being taken away; the others are not ready.
+	leaving map[model.ClaimID]bool
 	// down are those of them that budgets count, and nodes all that they count, by pool.
 	down, nodes map[model.PoolName]int
 	served      map[model.PodID]model.ClaimID // pods of claims that this plan was granted
@@ -26,6 +28,7 @@ func newTally(s State) tally {
 	t := tally{
 		used:       map[model.PoolName]amounts{},
 		disrupting: map[model.ClaimID]bool{},
+		leaving:    map[model.ClaimID]bool{},
 		down:       map[model.PoolName]int{},
 		nodes:      map[model.PoolName]int{},
 		served:     map[model.PodID]model.ClaimID{},
@@ -48,7 +51,8 @@ func newTally(s State) tally {
 			continue // budgets are about nodes, here as in planners: what one counts alone, the other may never decide
 		}
 		t.nodes[c.NodePool]++
-		if c.Disruption != "" || c.State == model.ClaimDraining || !n.Ready {
+		t.leaving[id] = c.Disruption != "" || c.State == model.ClaimDraining
+		if t.leaving[id] || !n.Ready {
 			t.disrupt(id, c)
 		}
 	}
@@ -92,7 +96,7 @@ func (t tally) clone() tally {
 		used[pool] = maps.Clone(m)
 	}
 	return tally{
-		used: used, disrupting: maps.Clone(t.disrupting), down: maps.Clone(t.down), nodes: t.nodes, served: maps.Clone(t.served),
+		used: used, disrupting: maps.Clone(t.disrupting), leaving: maps.Clone(t.leaving), down: maps.Clone(t.down), nodes: t.nodes, served: maps.Clone(t.served),
 		staying: maps.Clone(t.staying), tried: maps.Clone(t.tried),
 	}
 }

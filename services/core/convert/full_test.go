@@ -138,7 +138,7 @@ func fullNode() model.Node {
 		Name: "n1", ProviderID: "aws:///us-east-1a/i-1", Claim: "claim-1", Labels: model.Labels{{Key: "a", Value: "b"}, {Key: model.KeyNodeName, Value: "n1"}},
 		Taints:      []model.Taint{{Key: "k", Value: "v", Effect: model.NoExecute}, {Key: "l", Effect: model.PreferNoSchedule}},
 		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}}, Capacity: model.Amounts{{Resource: "cpu", Value: 2000}},
-		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, CreateTime: at(0), LastPodEventTime: at(1),
+		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, DoNotRepair: true, CreateTime: at(0), LastPodEventTime: at(1),
 		VolumeLimits: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 25}},
 		Drivers:      []string{"ebs.csi.aws.com"}, Features: []string{"A", "B"},
 		Conditions: []model.NodeCondition{{Type: "Ready", Status: "Unknown", TransitionTime: at(1)}},

@@ -20,6 +20,7 @@ func (r *reader) node(n *clusterpb.Node) model.Node {
 		Unschedulable:    n.GetUnschedulable(),
 		Terminating:      n.GetTerminating(),
 		DoNotDisrupt:     n.GetDoNotDisrupt(),
+		DoNotRepair:      n.GetDoNotRepair(),
 		CreateTime:       r.time("create_time", n.GetCreateTime()),
 		LastPodEventTime: r.time("last_pod_event_time", n.GetLastPodEventTime()),
 		VolumeLimits:     r.amounts("volume_limits", n.GetVolumeLimits()),
@@ -48,7 +49,7 @@ func writeNode(n model.Node) *clusterpb.Node {
 		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: Labels(unnamed(n.Labels)),
 		Taints: Taints(n.Taints), Allocatable: Amounts(n.Allocatable), Capacity: Amounts(n.Capacity),
 		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
-		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: Amounts(n.VolumeLimits),
+		DoNotRepair: n.DoNotRepair, CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: Amounts(n.VolumeLimits),
 		Devices: write(n.Devices, writeDevice), Drivers: n.Drivers, Features: n.Features,
 		Conditions: write(n.Conditions, func(c model.NodeCondition) *clusterpb.NodeCondition {
 			return &clusterpb.NodeCondition{Type: c.Type, Status: c.Status, TransitionTime: stamp(c.TransitionTime)}

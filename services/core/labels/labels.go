@@ -101,6 +101,10 @@ const (
 	// DoNotDisrupt is, on a pod, "true" or a positive duration counted from its start, and on a node or claim "true": no
 	// voluntary disruption.
 	DoNotDisrupt = Karpenter + "/do-not-disrupt"
+	// DoNotRepair is, on a node, "true": it is not replaced for being unhealthy.
+	DoNotRepair = Karpenter + "/do-not-repair"
+	// DisruptionCost is how costly it is to move a pod, on the scale of PodDeletionCost, before which it goes.
+	DisruptionCost = Karpenter + "/disruption-cost"
 	// NodePoolHash is the hash of the pool's template that a claim was made from.
 	NodePoolHash = Karpenter + "/nodepool-hash"
 	// NodePoolHashVersion is the version of the hash: two hashes are compared only when their versions agree.

@@ -29,7 +29,9 @@ type Node struct {
 	Unschedulable bool
 	Terminating   bool
 	DoNotDisrupt  bool
-	CreateTime    time.Time
+	// DoNotRepair keeps the node from being replaced for being unhealthy, and from nothing else.
+	DoNotRepair bool
+	CreateTime  time.Time
 	// LastPodEventTime is when a pod other than a DaemonSet's last came or went; zero when none ever did.
 	LastPodEventTime time.Time
 	// VolumeLimits are attach limits by CSI driver; a driver that is not listed has none.

@@ -32,9 +32,10 @@ func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []mo
 	return active, until
 }
 
-// BudgetCaps says whether a budget caps disruptions for a reason.
+// BudgetCaps says whether a budget caps disruptions for a reason. Unhealthy nodes, which serve no pods, it caps only where
+// it says so.
 func BudgetCaps(b *model.DisruptionBudget, why model.DisruptionReason) bool {
-	return len(b.Reasons) == 0 || slices.Contains(b.Reasons, why)
+	return len(b.Reasons) == 0 && why != model.ReasonUnhealthy || slices.Contains(b.Reasons, why)
 }
 
 // BudgetNodes is how many of a pool's nodes a budget lets go at once; a share is rounded up.
@@ -57,7 +58,8 @@ func AtOnce(nodes int, staged bool) int {
 // PoolNodes is how many nodes a pool has, and how many of them go.
 type PoolNodes struct {
 	Pool model.PoolName
-	// Nodes are those that are initialized, Disrupting those of them that are not ready or on their way out.
+	// Nodes are those that are initialized, Disrupting those of them that are on their way out or, where the reason is another
+	// than that they are unhealthy, not ready.
 	Nodes, Disrupting int
 	// More is how many are to go in addition.
 	More int
@@ -71,24 +73,28 @@ func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p
 			left, which = BudgetNodes(b, p.Nodes)-p.Disrupting, b
 		}
 	}
-	if p.More <= max(0, left) {
+	if which == nil || p.More <= max(0, left) {
 		return model.Reason{}
+	}
+	counted := "disrupted or not ready"
+	if why == model.ReasonUnhealthy {
+		counted = "disrupted"
 	}
 	return model.Reason{
 		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Pool),
-		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; disrupted or not ready now: %s",
-			budgetText(which, p.Nodes), count(p.Disrupting, "node")),
+		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; %s now: %s",
+			budgetText(which, p.Nodes), counted, count(p.Disrupting, "node")),
 		Remedy: "wait, or raise spec.disruption.budgets",
 	}
 }
 
 func budgetText(b *model.DisruptionBudget, nodes int) string {
-	if b == nil {
-		return "none"
-	}
 	text := count(int(b.Count), "node")
 	if b.IsPercent {
 		text = fmt.Sprintf("%d%% of %s", b.Count, count(nodes, "node"))
+	}
+	for i, r := range b.Reasons {
+		text += []string{" for ", " or "}[min(i, 1)] + r.String()
 	}
 	if b.Schedule != "" {
 		text += " by the schedule " + b.Schedule

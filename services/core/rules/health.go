@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -64,6 +65,16 @@ func repaired(policy model.RepairPolicy) []model.RepairCondition {
 // meant says that a condition of a node is one that the policy repairs.
 func meant(w model.RepairCondition, c model.NodeCondition) bool {
 	return w.Type == c.Type && w.Status == c.Status && !c.TransitionTime.IsZero()
+}
+
+// NotToBeRepaired says that a node's own annotation keeps it, however unhealthy it is.
+func NotToBeRepaired(annotated bool) model.Reason {
+	if !annotated {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNodeDoNotDisrupt, Message: "the node is annotated " + labels.DoNotRepair, Remedy: "remove the annotation from the node",
+	}
 }
 
 // RepairGuard says that too many nodes of a pool are unhealthy for any of them to be repaired: the cause is hardly the

@@ -222,6 +222,24 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+func TestOnlyBudgetsThatSaySoCapUnhealthyNodes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reasons []model.DisruptionReason
+		allowed bool
+	}{
+		"a budget for all reasons": {nil, true},
+		"for another one":          {[]model.DisruptionReason{model.ReasonDrifted}, true},
+		"for unhealthy nodes":      {[]model.DisruptionReason{model.ReasonDrifted, model.ReasonUnhealthy}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rules.BudgetAllows([]model.DisruptionBudget{{Reasons: tc.reasons}}, model.ReasonUnhealthy, rules.PoolNodes{Nodes: 3, More: 1})
+			if r.OK() != tc.allowed {
+				t.Errorf("allowed %v: %s", r.OK(), r.Message)
+			}
+		})
+	}
+}
+
 func TestZoneShifted(t *testing.T) {
 	shifted := map[string]bool{"a": true}
 	for zone, want := range map[string]model.Code{"a": model.CodeZoneShifted, "b": model.CodeNone, "": model.CodeNone} {

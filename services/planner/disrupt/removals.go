@@ -3,6 +3,7 @@ package disrupt
 import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -15,7 +16,8 @@ type Removal struct {
 }
 
 // Unhealthy finds the unhealthy nodes of each pool: those that go, and those that stay all the same, each with the reason.
-// Where too many of a pool are unhealthy, the cause is hardly the nodes, and none goes.
+// Where too many of a pool are unhealthy, the cause is hardly the nodes, and none goes. Nor does one whose annotation, or
+// whose pool's budget for unhealthy nodes, says so.
 func Unhealthy(v *view.View) (gone, stays []Removal) {
 	unhealthy, unwell, nodes := make([][]Removal, len(v.Pools)), make([]int, len(v.Pools)), make([]int, len(v.Pools))
 	for i, h := range v.Hosts {
@@ -33,25 +35,36 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 			unhealthy[h.Pool.Index] = append(unhealthy[h.Pool.Index], Removal{i, r})
 		}
 	}
+	budgets := budget.NewNodes(v)
 	for _, p := range v.Pools {
-		all := unhealthy[p.Index]
 		tooMany := rules.RepairGuard(v.Policy.Repair, p.Name, unwell[p.Index], nodes[p.Index])
-		for _, x := range all {
-			guard := rules.ZoneShifted(v.Hosts[x.Host].Claim.Zone, v.ShiftedZones)
-			if guard.OK() {
-				guard = tooMany
-			}
-			switch {
-			case v.Hosts[x.Host].Leaving || v.Removed(x.Host):
+		going := 0
+		for _, x := range unhealthy[p.Index] {
+			switch guard := keptUnhealthy(v, x.Host, tooMany, budgets.Repair(p, going+1)); {
+			case v.Hosts[x.Host].Leaving:
+			case v.Removed(x.Host):
+				going++
 			case !guard.OK():
 				guard.Message = x.Reason.Message + "; but " + guard.Message
 				stays = append(stays, Removal{x.Host, guard})
 			default:
+				going++
 				gone = append(gone, x)
 			}
 		}
 	}
 	return gone, stays
+}
+
+// keptUnhealthy says what keeps a node although it is unhealthy.
+func keptUnhealthy(v *view.View, host int, ofPool ...model.Reason) model.Reason {
+	h := v.Hosts[host]
+	for _, r := range append([]model.Reason{rules.ZoneShifted(h.Claim.Zone, v.ShiftedZones), rules.NotToBeRepaired(h.Node.DoNotRepair)}, ofPool...) {
+		if !r.OK() {
+			return r
+		}
+	}
+	return model.Reason{}
 }
 
 // removeAtOnce removes what goes whatever budgets and pods say: unhealthy nodes, whose pods are not well there either,

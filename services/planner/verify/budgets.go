@@ -19,7 +19,7 @@ type budgets struct {
 // pools checks each pool's active budgets. Nodes that are on their way out, or not ready, use budgets up.
 func (b *budgets) pools() {
 	for _, name := range slices.Sorted(maps.Keys(b.f.Cluster.Pools)) {
-		nodes, busy := b.nodes(name)
+		nodes, busy, leaving := b.nodes(name)
 		active, _ := rules.ActiveBudgets(b.f.Cluster.Pools[name].Budgets, b.f.Input.Now)
 		for i := range active {
 			going, allowed := b.going(name, &active[i]), rules.BudgetNodes(&active[i], nodes)
@@ -27,11 +27,28 @@ func (b *budgets) pools() {
 				b.r.Fail("node pool "+string(name), "a budget allows %d nodes at once; %d are going, the plan takes %d more", allowed, busy, going)
 			}
 		}
+		repaired := rules.PoolNodes{Pool: name, Nodes: nodes, Disrupting: leaving, More: b.repaired(name)}
+		if r := rules.BudgetAllows(active, model.ReasonUnhealthy, repaired); repaired.More > 0 && !r.OK() {
+			b.r.Fail("node pool "+string(name), "the plan takes %d unhealthy nodes: %s", repaired.More, r.Message)
+		}
 	}
 }
 
-// nodes counts a pool's nodes that got as far as being initialized, and those of them that are busy going.
-func (b *budgets) nodes(pool model.PoolName) (nodes, busy int) {
+// repaired counts a pool's nodes that the plan takes away because they are unhealthy, whether budgets count them or not.
+func (b *budgets) repaired(pool model.PoolName) (n int) {
+	for _, d := range b.f.Plan.Disruptions {
+		for _, id := range d.Candidates {
+			if claim := b.f.Cluster.Live[id]; claim != nil && claim.NodePool == pool && d.Reason == model.ReasonUnhealthy {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// nodes counts a pool's nodes that got as far as being initialized, those of them that are busy going or not ready, and
+// those that are going.
+func (b *budgets) nodes(pool model.PoolName) (nodes, busy, leaving int) {
 	for _, claim := range b.f.Cluster.Live {
 		node := b.f.Cluster.NodeOf[claim.ID]
 		initialized := claim.State >= model.ClaimInitialized && (claim.State == model.ClaimInitialized || claim.Reached >= model.ClaimInitialized)
@@ -39,11 +56,14 @@ func (b *budgets) nodes(pool model.PoolName) (nodes, busy int) {
 			continue
 		}
 		nodes++
+		if b.f.Cluster.Leaving(claim) {
+			leaving++
+		}
 		if b.f.Cluster.Leaving(claim) || !node.Ready {
 			busy++
 		}
 	}
-	return nodes, busy
+	return nodes, busy, leaving
 }
 
 // going counts the nodes of a pool that the plan takes away by choice for a reason that a budget caps. Expired ones go

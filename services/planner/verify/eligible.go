@@ -208,7 +208,7 @@ func (d *disruptions) drifted(claim *model.Claim) model.Reason {
 
 func (d *disruptions) unhealthy(n *model.Node) bool {
 	r, _ := rules.Unhealthy(d.f.Input.Policy.Repair, n.Conditions, d.f.Input.Now)
-	return !r.OK()
+	return !r.OK() && rules.NotToBeRepaired(n.DoNotRepair).OK()
 }
 
 // taken counts the nodes of each pool that the plan takes away for a reason, and lists the pools in order.

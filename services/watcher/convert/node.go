@@ -43,6 +43,7 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 		Unschedulable:    n.Spec.Unschedulable,
 		Terminating:      n.DeletionTimestamp != nil,
 		DoNotDisrupt:     n.Annotations[labels.DoNotDisrupt] == "true",
+		DoNotRepair:      n.Annotations[labels.DoNotRepair] == "true",
 		CreateTime:       timestamp(n.CreationTimestamp),
 		LastPodEventTime: stamp(facts.LastPodEvent),
 		VolumeLimits:     volumeLimits(facts),

@@ -24,7 +24,7 @@ func TestNode(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "n1", CreationTimestamp: metav1.NewTime(start()),
 			Labels:      map[string]string{"b": "2", "a": "1", labels.Claim: "default-abc"},
-			Annotations: map[string]string{"karpenter.sh/do-not-disrupt": "true"},
+			Annotations: map[string]string{"karpenter.sh/do-not-disrupt": "true", "karpenter.sh/do-not-repair": "true"},
 		},
 		Spec: corev1.NodeSpec{
 			ProviderID: "aws:///us-east-1a/i-1", Unschedulable: true,
@@ -53,7 +53,7 @@ func TestNode(t *testing.T) {
 		},
 		Allocatable: []*clusterpb.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
 		Capacity:    []*clusterpb.Amount{{Resource: "cpu", Value: 2000}, {Resource: "ephemeral-storage", Value: 20 << 30}},
-		Ready:       true, Unschedulable: true, DoNotDisrupt: true,
+		Ready:       true, Unschedulable: true, DoNotDisrupt: true, DoNotRepair: true,
 		CreateTime: timestamppb.New(start()), LastPodEventTime: timestamppb.New(start()),
 		VolumeLimits: []*clusterpb.Amount{{Resource: "ebs.csi.aws.com", Value: 23}},
 		Drivers:      []string{"ebs.csi.aws.com", "efs.csi.aws.com"}, Features: []string{"A", "B"},

@@ -24,7 +24,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 		CreateTime:   timestamp(p.CreationTimestamp),
 		Terminating:  p.DeletionTimestamp != nil,
 		Ready:        reader.Ready(p),
-		DeletionCost: deletionCost(p),
+		DeletionCost: reader.DisruptionCost(p),
 	}
 	if p.DeletionTimestamp != nil {
 		out.TerminationDeadline = timestamp(*p.DeletionTimestamp)
@@ -92,13 +92,4 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType, status corev1.Condit
 		}
 	}
 	return nil
-}
-
-// deletionCost is users': what Kerf says of it follows from where the pod is, and plans must not follow from that.
-func deletionCost(p *corev1.Pod) int32 {
-	cost, byKerf := reader.DeletionCost(p)
-	if byKerf {
-		return 0
-	}
-	return cost
 }

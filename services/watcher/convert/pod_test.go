@@ -164,6 +164,18 @@ func TestPodState(t *testing.T) {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("kerf.dev/pod-deletion-cost", "-70")),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
 		},
+		"what moving it costs, beside what its deletion does": {
+			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("karpenter.sh/disruption-cost", "70")),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: 70},
+		},
+		"what moving it costs, beside what Kerf wrote": {
+			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("kerf.dev/pod-deletion-cost", "-7"), note("karpenter.sh/disruption-cost", "70")),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: 70},
+		},
+		"what moving it costs in words that are no number": {
+			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("karpenter.sh/disruption-cost", "much")),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
+		},
 		"a deletion cost that is no number": {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "99999999999")),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},

@@ -67,9 +67,9 @@ type Budget struct {
 	Duration *string `json:"duration,omitempty"`
 }
 
-// DisruptionReason is a voluntary reason why a node may go.
+// DisruptionReason is a reason why a node may go that a budget can cap.
 //
-// +kubebuilder:validation:Enum=Underutilized;Empty;Drifted
+// +kubebuilder:validation:Enum=Underutilized;Empty;Drifted;Unhealthy
 type DisruptionReason string
 
 // The reasons that a budget can cap.
@@ -80,6 +80,8 @@ const (
 	ReasonEmpty DisruptionReason = "Empty"
 	// The node is no longer what its pool or node class asks for.
 	ReasonDrifted DisruptionReason = "Drifted"
+	// A condition of the node has lasted for longer than the repair policy waits.
+	ReasonUnhealthy DisruptionReason = "Unhealthy"
 )
 
 // BudgetNodes is what Budget.Nodes says: a number of nodes, or a share of them.

@@ -24,6 +24,19 @@ func DeletionCost(p *corev1.Pod) (cost int32, byKerf bool) {
 	return int32(v), said == p.Annotations[labels.PodDeletionCostByKerf]
 }
 
+// DisruptionCost is what users say of how costly it is to move a pod: in the annotation that is for that, else in that of
+// how costly its deletion is. What Kerf says there is none of theirs: it follows from where the pod is.
+func DisruptionCost(p *corev1.Pod) int32 {
+	if v, err := strconv.ParseInt(p.Annotations[labels.DisruptionCost], 10, 32); err == nil {
+		return int32(v)
+	}
+	cost, byKerf := DeletionCost(p)
+	if byKerf {
+		return 0
+	}
+	return cost
+}
+
 // Replica says of a pod whether its deletion cost is Kerf's to say, and what Kerf has said; 0 for nothing. It is where
 // a controller that deletes by these costs has made the pod, the pod is not going anyway, and users have said none. One
 // that is not ready is deleted before all that are, whatever it costs: it is told once it is, and a pod that starts is

@@ -191,6 +191,8 @@ func budgetReason(r karpenterv1.DisruptionReason) (model.DisruptionReason, bool)
 		return model.ReasonUnderutilized, true
 	case karpenterv1.ReasonDrifted:
 		return model.ReasonDrifted, true
+	case karpenterv1.ReasonUnhealthy:
+		return model.ReasonUnhealthy, true
 	default:
 		return 0, false
 	}

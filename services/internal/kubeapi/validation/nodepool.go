@@ -239,7 +239,9 @@ func validateBudget(b *karpenterv1.Budget, path *field.Path) field.ErrorList {
 	if len(b.Reasons) > maxReasons {
 		errs = append(errs, field.TooMany(path.Child("reasons"), len(b.Reasons), maxReasons))
 	}
-	reasons := []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty, karpenterv1.ReasonDrifted}
+	reasons := []karpenterv1.DisruptionReason{
+		karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty, karpenterv1.ReasonDrifted, karpenterv1.ReasonUnhealthy,
+	}
 	for i, r := range b.Reasons {
 		if !slices.Contains(reasons, r) {
 			errs = append(errs, field.NotSupported(path.Child("reasons").Index(i), r, reasons))

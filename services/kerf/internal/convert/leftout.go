@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,7 +20,7 @@ import (
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
 // on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of
-// a class's images and kubelets, and of pods' protection, has no effect.
+// a class's images and kubelets, and of pods' and nodes' protection, has no effect.
 func LeftOut(objects []runtime.Object) (notes []string) {
 	nodes, claimed := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
@@ -34,6 +35,7 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 			if n.Labels[labels.NodePool] != "" && !claimed[n.Name] {
 				pooled = append(pooled, n.Name)
 			}
+			notes = append(notes, unprotectedNode(n)...)
 		}
 	}
 	for _, o := range objects {
@@ -65,15 +67,33 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	return notes
 }
 
-// unprotected says that pods ask not to be disrupted in words that mean nothing.
-func (p *madePods) unprotected() []string {
+// unprotected says that pods ask not to be disrupted, or what that costs, in words that mean nothing.
+func (p *madePods) unprotected() (notes []string) {
+	note := func(key, text string) {
+		notes = append(notes, fmt.Sprintf("%s: %smetadata.annotations[%s]: %q %s",
+			p.title, strings.TrimSuffix(p.at, "spec"), key, p.annotations[key], text))
+	}
 	value, asked := p.annotations[labels.DoNotDisrupt]
 	protected, _ := reader.DoNotDisrupt(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: p.annotations}})
-	if !asked || protected || value == "false" {
-		return nil
+	if asked && !protected && value != "false" {
+		note(labels.DoNotDisrupt, `protects nothing: write "true", or a duration such as "30m"`)
 	}
-	return []string{fmt.Sprintf("%s: %smetadata.annotations[%s]: %q protects nothing: write \"true\", or a duration such as \"30m\"",
-		p.title, strings.TrimSuffix(p.at, "spec"), labels.DoNotDisrupt, value)}
+	if cost, said := p.annotations[labels.DisruptionCost]; said {
+		if _, err := strconv.ParseInt(cost, 10, 32); err != nil {
+			note(labels.DisruptionCost, "counts for nothing: write a whole number from -2147483648 to 2147483647")
+		}
+	}
+	return notes
+}
+
+// unprotectedNode says that a node asks to be left alone in words that mean nothing: for a time, for instance, as pods may.
+func unprotectedNode(n *corev1.Node) (notes []string) {
+	for _, key := range []string{labels.DoNotDisrupt, labels.DoNotRepair} {
+		if value, asked := n.Annotations[key]; asked && value != "true" && value != "false" {
+			notes = append(notes, fmt.Sprintf("%s: metadata.annotations[%s]: %q protects nothing: write \"true\"", Title("Node", "", n.Name), key, value))
+		}
+	}
+	return notes
 }
 
 // besideParameter finds what a class asks of the image that an SSM parameter names, and does not get.

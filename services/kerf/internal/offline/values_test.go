@@ -17,7 +17,8 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 		"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}], kubelet: {registryPulQPS: 10, registryBurst: 10}}\n---\n" +
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {karpenter.sh/do-not-disrupt: 30x}}\nspec: {containers: [{name: c, image: x}]}\n---\n" +
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: b, annotations: {karpenter.sh/do-not-disrupt: 30m}}\nspec: {containers: [{name: c, image: x}]}\n---\n" +
-		"apiVersion: v1\nkind: Pod\nmetadata: {name: c, annotations: {karpenter.sh/do-not-disrupt: \"false\"}}\nspec: {containers: [{name: c, image: x}]}\n"
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: c, annotations: {karpenter.sh/do-not-disrupt: \"false\", karpenter.sh/disruption-cost: high}}\nspec: {containers: [{name: c, image: x}]}\n" +
+		"---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, annotations: {karpenter.sh/do-not-disrupt: \"2h\", karpenter.sh/do-not-repair: \"true\"}}\n"
 	in, err := offline.Load([]offline.File{{Name: "f.yaml", Data: []byte(text)}}, options())
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +31,15 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 		"EC2NodeClass c: spec.kubelet.registryPulQPS: kubelets of Kubernetes 1.37 and before pass over it; did you mean registryPullQPS?",
 		`Pod a: metadata.annotations[karpenter.sh/do-not-disrupt]: "30x" protects nothing: write "true", or a duration such as "30m"`,
 		"EC2NodeClass c: spec.amiSelectorTerms[0]: tags, name and owner have no effect beside ssmParameter",
+		`Pod c: metadata.annotations[karpenter.sh/disruption-cost]: "high" counts for nothing: write a whole number from -2147483648`,
+		`Node n1: metadata.annotations[karpenter.sh/do-not-disrupt]: "2h" protects nothing: write "true"`,
 	} {
 		if !strings.Contains(strings.Join(in.Warnings, "\n"), want) {
 			t.Errorf("warnings %q, want %q among them", in.Warnings, want)
 		}
 	}
-	if all := strings.Join(in.Warnings, "\n"); strings.Count(all, "protects nothing") != 1 {
-		t.Errorf("warnings %q, want pod a's annotation to protect nothing, and no other's", in.Warnings)
+	if all := strings.Join(in.Warnings, "\n"); strings.Count(all, "protects nothing") != 2 {
+		t.Errorf("warnings %q, want pod a's annotation to protect nothing and node n1's, and no other's", in.Warnings)
 	}
 }
 

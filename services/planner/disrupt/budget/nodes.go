@@ -16,8 +16,9 @@ import (
 type Nodes struct {
 	// active are, by pool, the budgets that apply now.
 	active [][]model.DisruptionBudget
-	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
-	nodes, disrupting []int
+	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away, leaving those that
+	// go away.
+	nodes, disrupting, leaving []int
 	// idle says of hosts whether they count as nodes, and not yet as disrupted; down whether they did so from the start.
 	idle, down []bool
 	// unbounded says that no budget limits consolidation: the search asks what would go in the end.
@@ -26,7 +27,10 @@ type Nodes struct {
 
 // NewNodes counts the nodes of the view as they are.
 func NewNodes(v *view.View) *Nodes {
-	out := &Nodes{nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts)), down: make([]bool, len(v.Hosts))}
+	out := &Nodes{
+		nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), leaving: make([]int, len(v.Pools)),
+		idle: make([]bool, len(v.Hosts)), down: make([]bool, len(v.Hosts)),
+	}
 	for _, p := range v.Pools {
 		active, _ := rules.ActiveBudgets(p.Budgets, v.Now)
 		out.active = append(out.active, active)
@@ -36,6 +40,9 @@ func NewNodes(v *view.View) *Nodes {
 			continue
 		}
 		out.nodes[h.Pool.Index]++
+		if h.Leaving {
+			out.leaving[h.Pool.Index]++
+		}
 		if h.Leaving || !h.Node.Ready {
 			out.disrupting[h.Pool.Index]++
 			out.down[i] = true
@@ -56,7 +63,8 @@ func (n *Nodes) Take(host int, p *view.Pool) {
 // Clone is a copy to try things out on; unbounded says that no budget of it limits consolidation.
 func (n *Nodes) Clone(unbounded bool) *Nodes {
 	return &Nodes{
-		active: n.active, nodes: n.nodes, disrupting: slices.Clone(n.disrupting), idle: n.idle, down: n.down, unbounded: unbounded,
+		active: n.active, nodes: n.nodes, disrupting: slices.Clone(n.disrupting), leaving: n.leaving, idle: n.idle, down: n.down,
+		unbounded: unbounded,
 	}
 }
 
@@ -78,4 +86,12 @@ func (n *Nodes) ReasonFor(host int, p *view.Pool, why model.DisruptionReason, ot
 		return model.Reason{}
 	}
 	return n.Reason(p, why, others+1)
+}
+
+// Repair says that a pool's budget keeps its unhealthy nodes, when so many are to go. Those that are not ready use no such
+// budget up: they are what it is about.
+func (n *Nodes) Repair(p *view.Pool, more int) model.Reason {
+	return rules.BudgetAllows(n.active[p.Index], model.ReasonUnhealthy, rules.PoolNodes{
+		Pool: p.Name, Nodes: n.nodes[p.Index], Disrupting: n.leaving[p.Index], More: more,
+	})
 }

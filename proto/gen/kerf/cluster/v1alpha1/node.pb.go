@@ -66,7 +66,9 @@ type Node struct {
 	// The CSI drivers that have registered on the node: those of its CSINode. Sorted.
 	Drivers []string `protobuf:"bytes,17,rep,name=drivers,proto3" json:"drivers,omitempty"`
 	// What its kubelet says that it can do (the node's status.declaredFeatures). Sorted.
-	Features      []string `protobuf:"bytes,18,rep,name=features,proto3" json:"features,omitempty"`
+	Features []string `protobuf:"bytes,18,rep,name=features,proto3" json:"features,omitempty"`
+	// The node must not be replaced for being unhealthy (annotation karpenter.sh/do-not-repair: "true").
+	DoNotRepair   bool `protobuf:"varint,19,opt,name=do_not_repair,json=doNotRepair,proto3" json:"do_not_repair,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -225,6 +227,13 @@ func (x *Node) GetFeatures() []string {
 		return x.Features
 	}
 	return nil
+}
+
+func (x *Node) GetDoNotRepair() bool {
+	if x != nil {
+		return x.DoNotRepair
+	}
+	return false
 }
 
 // NodeCondition is a condition of a node as its reporter last said it.
@@ -609,7 +618,7 @@ var File_kerf_cluster_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	" kerf/cluster/v1alpha1/node.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xc2\x06\n" +
+	" kerf/cluster/v1alpha1/node.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xe6\x06\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vprovider_id\x18\x02 \x01(\tR\n" +
@@ -633,7 +642,8 @@ const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"conditions\x18\x10 \x03(\v2$.kerf.cluster.v1alpha1.NodeConditionR\n" +
 	"conditions\x12\x18\n" +
 	"\adrivers\x18\x11 \x03(\tR\adrivers\x12\x1a\n" +
-	"\bfeatures\x18\x12 \x03(\tR\bfeatures\"\x80\x01\n" +
+	"\bfeatures\x18\x12 \x03(\tR\bfeatures\x12\"\n" +
+	"\rdo_not_repair\x18\x13 \x01(\bR\vdoNotRepair\"\x80\x01\n" +
 	"\rNodeCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12C\n" +
