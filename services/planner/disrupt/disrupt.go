@@ -72,7 +72,13 @@ func Run(in Params) Result {
 	sortCandidates(dr)
 	waiting := removeEmpty(dr)
 	replace.Run(dr, in.Fixed)
+	kept := openToSavings(dr)
 	found := consolidate.Run(dr, appraisal, in.ResumeAfter)
+	for h, verdict := range kept {
+		if !dr.View.Removed(h) {
+			dr.Verdicts[h] = verdict
+		}
+	}
 	explainBuffers(dr)
 	deferred := append(found.Deferred, waiting...)
 	return Result{
@@ -89,6 +95,21 @@ func noteDrift(dr *draft.Draft) (change time.Time) {
 		dr.Drift[i], change = drift, rules.Earliest(change, until)
 	}
 	return change
+}
+
+// openToSavings lets nodes be consolidated that have drifted, and that a budget keeps from being replaced for it: that
+// budget says nothing of money. It returns what was said of each, which counts again where it is not consolidated.
+func openToSavings(dr *draft.Draft) (kept map[int]model.Reason) {
+	kept = make(map[int]model.Reason)
+	for _, h := range dr.Candidates {
+		if dr.View.Removed(h) || dr.Drift[h].OK() || dr.Verdicts[h].Code != model.CodeBudget || dr.Expiring(h) || len(dr.Moving[h]) == 0 {
+			continue
+		}
+		if dr.NodeBudgets.Reason(dr.View.Hosts[h].Pool, model.ReasonUnderutilized, 1).OK() {
+			kept[h], dr.Verdicts[h] = dr.Verdicts[h], model.Reason{}
+		}
+	}
+	return kept
 }
 
 // sortCandidates puts first what saves most for the least disturbance.
