@@ -93,7 +93,7 @@ func (m *Matcher) Capacity(c *view.Class, host, limit int) int {
 	}
 	if len(c.HostPorts) > 0 {
 		n = 1
-		if clash(c.HostPorts, m.v.Ports(host)) {
+		if PortsClash(c.HostPorts, m.v.Ports(host)) {
 			return 0
 		}
 	}
@@ -142,26 +142,44 @@ func Vectors(ix *view.Index, request, free view.Vector, subject string) model.Re
 
 // HostPorts says whether the ports of a pod are free on a host.
 func HostPorts(v *view.View, c *view.Class, host int) model.Reason {
-	if !clash(c.HostPorts, v.Ports(host)) {
+	p, clash := taken(c.HostPorts, v.Ports(host))
+	if !clash {
 		return model.Reason{}
 	}
 	return model.Reason{
 		Code:    model.CodeHostPort,
 		Subject: v.Hosts[host].Name(),
-		Message: fmt.Sprintf("host port %d/%s is taken", c.HostPorts[0].Port, c.HostPorts[0].Protocol),
+		Message: fmt.Sprintf("host port %d/%s is taken", p.Port, p.Protocol),
+	}
+}
+
+// DaemonPorts says whether the ports of a pod are free on a new node, by those that DaemonSets take there.
+func DaemonPorts(pod, daemons []model.HostPort) model.Reason {
+	p, clash := taken(pod, daemons)
+	if !clash {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code:    model.CodeHostPort,
+		Message: fmt.Sprintf("a DaemonSet takes host port %d/%s on every node", p.Port, p.Protocol),
+		Remedy:  "let the pod or the DaemonSet take another port, or allow nodes that the DaemonSet does not run on",
 	}
 }
 
 // PortsClash says whether two lists of host ports can't be on one node.
-func PortsClash(a, b []model.HostPort) bool { return clash(a, b) }
+func PortsClash(a, b []model.HostPort) bool {
+	_, clash := taken(a, b)
+	return clash
+}
 
-func clash(a, b []model.HostPort) bool {
-	for _, p := range a {
-		if slices.ContainsFunc(b, func(q model.HostPort) bool { return same(p, q) }) {
-			return true
+// taken finds the first of some ports that others take.
+func taken(ports, others []model.HostPort) (port model.HostPort, is bool) {
+	for _, p := range ports {
+		if slices.ContainsFunc(others, func(q model.HostPort) bool { return same(p, q) }) {
+			return p, true
 		}
 	}
-	return false
+	return model.HostPort{}, false
 }
 
 func same(p, q model.HostPort) bool {

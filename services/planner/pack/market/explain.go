@@ -181,7 +181,9 @@ func (m *Market) explainOption(
 	case !o.serves(c):
 		return missSize, o.lacks(c), 0
 	case fit.PortsClash(c.HostPorts, o.Ports):
-		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
+		r := fit.DaemonPorts(c.HostPorts, o.Ports)
+		r.Subject = subject
+		return missSize, r, 0
 	case !o.Available:
 		return missOffering, unavailable(o), float64(o.Price)
 	case lim.Remaining(o, 1) == 0:
