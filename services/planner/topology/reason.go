@@ -34,7 +34,7 @@ func spreadReason(t *Tally, rule *podrules.SpreadRule, s *Site) model.Reason {
 
 func affinityReason(t *Tally, x *podrules.ClassRules, i int, s *Site) model.Reason {
 	a := x.Affinity[i]
-	key, selected := t.nodes.r.Counters[a.Counter].Key, podrules.SelectorText(a.Spec.Selector)
+	key, selected := t.nodes.r.Counters[a.Counter].Key, a.Selects
 	name := t.nodes.r.TopologyKeys[key]
 	message := fmt.Sprintf("the required pod affinity asks for a pod with %s, and %s has none", selected, where(t, key, s))
 	remedy := fmt.Sprintf("free capacity where such pods run, or change the required affinity on %s", name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -66,7 +67,8 @@ type SpreadRule struct {
 // AffinityRule is one topology key of a class's required affinity: its counter counts pods that match all terms.
 type AffinityRule struct {
 	Counter int32
-	Spec    *model.PodAffinityTerm
+	// Selects says which pods count: those that all required terms of the class select.
+	Selects string
 }
 
 // AntiRule is a required anti-affinity term of a class, and the counter that it looks at.
@@ -248,10 +250,11 @@ func (c *compiler) podTerm(t *model.PodAffinityTerm) int32 {
 // affinity compiles required affinity: what counts are pods that all terms select, in the domain of each term's key.
 func (c *compiler) affinity(cl *view.Class, out *ClassRules) {
 	var terms []int32
+	var texts []string
 	out.SelfAffine = true
 	for i := range cl.PodAffinity {
 		if t := &cl.PodAffinity[i]; t.Weight == 0 {
-			terms = append(terms, c.podTerm(t))
+			terms, texts = append(terms, c.podTerm(t)), append(texts, SelectorText(t.Selector))
 			out.SelfAffine = out.SelfAffine && c.terms[terms[len(terms)-1]].selects(cl.Namespace, cl.Labels)
 		}
 	}
@@ -259,6 +262,10 @@ func (c *compiler) affinity(cl *view.Class, out *ClassRules) {
 		return
 	}
 	selection := c.selection(terms...)
+	selects := strings.Join(slices.Compact(texts), " and ")
+	if len(texts) > 1 && texts[0] != selects {
+		selects += ", which all terms must select,"
+	}
 	for i := range cl.PodAffinity {
 		t := &cl.PodAffinity[i]
 		if t.Weight != 0 {
@@ -266,7 +273,7 @@ func (c *compiler) affinity(cl *view.Class, out *ClassRules) {
 		}
 		n := c.counter(Counter{Key: c.key(t.TopologyKey), Universe: None, owners: None, selection: selection}, true)
 		if !slices.ContainsFunc(out.Affinity, func(a AffinityRule) bool { return a.Counter == n }) {
-			out.Affinity = append(out.Affinity, AffinityRule{Counter: n, Spec: t})
+			out.Affinity = append(out.Affinity, AffinityRule{Counter: n, Selects: selects})
 		}
 	}
 }
