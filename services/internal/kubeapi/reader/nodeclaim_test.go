@@ -94,6 +94,13 @@ func TestNodeClaim(t *testing.T) {
 	}
 }
 
+func TestAClaimOfAnUnknownAgeDoesNotExpire(t *testing.T) {
+	got, err := read(t, strings.Replace(nodeClaim, "  creationTimestamp: \"2026-03-01T10:00:00Z\"\n", "", 1))
+	if err != nil || !got.CreateTime.IsZero() || !got.ExpireTime.IsZero() {
+		t.Errorf("made %v, expires %v: %v", got.CreateTime, got.ExpireTime, err)
+	}
+}
+
 func TestHowFarAClaimIs(t *testing.T) {
 	deleted := "name: web-1\n  deletionTimestamp: \"2026-03-02T10:00:00Z\""
 	for name, c := range map[string]struct {

@@ -42,6 +42,11 @@ func TestWhatKubectlGetsOfACluster(t *testing.T) {
     labels`,
 			}, cli.ExitOK, "NodePoolDrifted: the template of node pool default has changed since the launch", "",
 		},
+		"claims that name no node have that of their instance": {[]string{"    nodeName: n1\n    imageID", "    imageID"}, cli.ExitOK, "n1, n2  underutilized          2  default-", ""},
+		"of a claim that says no time no age is known": {
+			[]string{"    creationTimestamp: \"2026-01-01T00:00:00Z\"\n    labels", "    labels", "expireAfter: Never", "expireAfter: 720h"},
+			cli.ExitOK, "n1, n2  underutilized", "",
+		},
 		"another image is drift":                 {[]string{"imageID: ami-1", "imageID: ami-0"}, cli.ExitOK, "drifted", ""},
 		"unless no one says which images are":    {[]string{"imageID: ami-1", "imageID: ami-0", "    amis: [{id: ami-1, requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}]\n", ""}, cli.ExitOK, "underutilized", ""},
 		"of a type that is not known nothing is": {[]string{"instance-type: m5.xlarge", "instance-type: x9.large"}, cli.ExitOK, "none is waiting", "NodeClaim default-n1: the catalogue has no x9.large; it does not count"},

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -135,6 +137,21 @@ func (p *owner) classHash(o *karpenterv1.NodeClaim) string {
 		return ""
 	}
 	return sameHash(o.Annotations, p.Classes[at].Annotations, labels.NodeClassHash, labels.NodeClassHashVersion, p.s.GetNodeClasses()[own].GetHash())
+}
+
+// Join gives NodeClaims that do not say which node is theirs the one of their instance, as Karpenter finds it.
+func Join(objects []runtime.Object) {
+	nodes := map[string]string{}
+	for _, o := range objects {
+		if n, ok := o.(*corev1.Node); ok && n.Spec.ProviderID != "" {
+			nodes[n.Spec.ProviderID] = n.Name
+		}
+	}
+	for _, o := range objects {
+		if c, ok := o.(*karpenterv1.NodeClaim); ok && c.Status.NodeName == "" {
+			c.Status.NodeName = nodes[c.Status.ProviderID]
+		}
+	}
 }
 
 func sameHash(claim, owner map[string]string, hash, version, own string) string {

@@ -88,6 +88,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 		return Input{Warnings: warnings}, err
 	}
 	objects, notes := convert.Once(objects)
+	convert.Join(objects)
 	objects, ranged := convert.Ranged(objects)
 	notes = append(notes, ranged...)
 	assumed, more := convert.Missing(objects)
