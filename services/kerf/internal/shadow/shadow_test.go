@@ -190,6 +190,7 @@ func TestNodeClaimsBecomeClaims(t *testing.T) {
 
 // drifted says whether the rule that plans go by finds a claim drifted from the pool that it was made from.
 func drifted(t *testing.T, c *clusterpb.Claim) bool {
+	t.Helper()
 	s, _ := complete(t, objects())
 	pool := model.NodePool{Hash: s.GetNodePools()[0].GetHash()}
 	claim := model.Claim{PoolHash: c.GetPoolHash(), State: model.ClaimInitialized}
