@@ -174,7 +174,8 @@ func (s *solver) improve() {
 	case s.c.Source.Worth:
 	case s.c.Source.BoundOnly && 2*budget >= leastRounds/2*s.c.RoundWork():
 		x.Program.WorkLimit = 2 * budget
-		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2})
+		some := s.correct(r.Worth, budget/correctShare)
+		s.relax(x, pricing.Effort{Limit: 2 * budget, Depth: 3, Slack: s.gap / 2, Near: some != nil}, some...)
 	case !s.c.Source.BoundOnly:
 		s.relax(x, pricing.Effort{Limit: budget * 6 / 10, Depth: 2}, s.correct(r.Worth, budget/correctShare)...)
 		s.relaxLonger(x, budget)
@@ -361,6 +362,8 @@ func (s *solver) prove(x *pricing.Columns, worth float64) {
 func (s *solver) enough() bool {
 	lp := s.lp
 	switch {
+	case s.c.Source.BoundOnly:
+		lp = 0
 	case s.closer:
 		lp *= 1 - s.gap/proofShare
 	case s.far():

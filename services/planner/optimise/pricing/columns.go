@@ -258,6 +258,9 @@ type Effort struct {
 	// Slack above 0 is for who asks for the bound alone: fillings that are worth more than a bin by less than this
 	// fraction of its price are not looked for.
 	Slack float64
+	// Near says that the columns which there are at first come near to what the best ones are worth: fillings are priced
+	// with the duals of the programme from the start.
+	Near bool
 	// Enough above 0 is the bound at which to end.
 	Enough float64
 	Stop   func() bool
@@ -267,6 +270,9 @@ type Effort struct {
 // spent.
 func (x *Columns) Generate(g Effort) {
 	x.alpha, x.nextAlpha, x.depth = smoothing, smoothing, min(1, g.Depth)
+	if g.Near {
+		x.alpha, x.nextAlpha = 0, 0
+	}
 	value, bound, since, rate := x.Program.Value(), x.Bound, 0, stallRate
 	if g.Depth == 0 {
 		rate = roughRate

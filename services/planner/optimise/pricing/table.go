@@ -52,7 +52,8 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left in
 }
 
 // scarcest are the two resources with the highest prices, the highest first, and a third where it is the last table and
-// that is small. For a bound they come after the rule whose few places are worth most, if any are worth anything.
+// that is small. For a bound they come after the rule whose few places are worth most, if any are worth anything, and
+// what is worth nothing is left out: the table has room for more of the other then.
 func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
 	of, n := make([]int, kn.k), p.c.NumResources
 	for r := range of {
@@ -61,8 +62,17 @@ func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
 	byPrice := func(a, b int) int { return cmp.Compare(kn.lam[b], kn.lam[a]) }
 	slices.SortStableFunc(of[:n], byPrice)
 	slices.SortStableFunc(of[n:], byPrice)
-	if bound && kn.k > n && n >= 2 && kn.lam[of[n]] > 0 && p.steps(kn, of[n]) <= mostPlaces {
-		return []int{of[n], of[0], of[1]}
+	if bound && n >= 2 {
+		rule, two := of[n:n], of[:2]
+		if kn.k > n && kn.lam[of[n]] > 0 && p.steps(kn, of[n]) <= mostPlaces {
+			rule = of[n : n+1]
+		}
+		if kn.lam[of[1]] <= 0 {
+			two = of[:1]
+		}
+		if len(rule) > 0 || len(two) == 1 {
+			return slices.Concat(rule, two)
+		}
 	}
 	if n < table.Resources {
 		return of[:n]

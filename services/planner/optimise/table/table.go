@@ -21,6 +21,8 @@ type Table struct {
 	// last changes from entry to entry.
 	value []int32
 	width [Resources]int
+	// alone says that it knows one resource, which is kept as the second: that takes least time.
+	alone bool
 	unit  float64
 	// rows are all that fit, parts those that some filling needs.
 	rows, parts []part
@@ -42,11 +44,17 @@ type part struct {
 
 // Begin empties the table, and has it know rooms of 0 to width-1 steps of each resource.
 func (t *Table) Begin(width [Resources]int) {
+	if t.alone = width[1] == 1 && width[2] == 1; t.alone {
+		width[0], width[1] = 1, width[0]
+	}
 	t.width, t.rows, t.parts, t.densest = width, t.rows[:0], t.parts[:0], 1
 }
 
 // Add adds a row: up to most pods that take so many steps of each resource, of one at least, and are worth so much each.
 func (t *Table) Add(row int32, step [Resources]int, worth float64, most int) {
+	if t.alone {
+		step[0], step[1] = 0, step[0]
+	}
 	share, fits := 0.0, math.MaxInt
 	for r, s := range step {
 		share += float64(s) / float64(t.width[r])
