@@ -25,7 +25,7 @@ func pure() []string {
 		"services/planner/bits", "services/planner/heaps", "services/planner/view", "services/planner/ending", "services/planner/fit",
 		"services/planner/topology", "services/planner/topology/podrules",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",
-		"services/planner/optimise/exact", "services/planner/optimise/fleet", "services/planner/optimise/lp", "services/planner/optimise/memory", "services/planner/optimise/parts",
+		"services/planner/optimise/exact", "services/planner/optimise/fleet", "services/planner/optimise/knapsack", "services/planner/optimise/lp", "services/planner/optimise/memory", "services/planner/optimise/parts",
 		"services/planner/optimise/pricing", "services/planner/optimise/scarce", "services/planner/optimise/settle", "services/planner/optimise/swap",
 		"services/planner/optimise/simplify", "services/planner/optimise/table",
 		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/pack/segments", "services/planner/pack/settled", "services/planner/pack/queue",

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
-	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
+	"github.com/kerf-dev/kerf/services/planner/optimise/knapsack"
 )
 
 // Search looks for fleets.
@@ -48,7 +48,7 @@ func New(c *compact.Problem, y []float64) *Search {
 		s.unit = compact.CommonDivisor(s.unit, c.Bins[b].Price)
 	}
 	var most []float64
-	most, s.Work = pricing.MostWorth(c, y)
+	most, s.Work = knapsack.MostWorth(c, y)
 	need := 0.0
 	for i, n := range c.Count {
 		need += float64(float64(n) * y[i])

@@ -6,7 +6,7 @@ import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
 func (x *Columns) TotalBound() float64 {
 	x.c.ListRows()
 	copy(x.demand, x.c.Count)
-	x.pr.renew(x.demand)
+	x.packer.Renew(x.demand)
 	sum, steepest, free := 0.0, 1.0, 0.0
 	for i, v := range x.BestDuals {
 		sum += float64(v * float64(x.demand[i]))
@@ -20,55 +20,17 @@ func (x *Columns) TotalBound() float64 {
 		if len(bin.Rows) == 0 {
 			continue
 		}
-		kn := x.pr.knapsackOf(b)
-		v := x.pr.values(bin, x.BestDuals)
-		x.pr.relax(kn, v)
-		upper := x.pr.upper(kn, v)
+		kn := x.packer.Of(b, x.BestDuals)
+		kn.Relax()
+		upper := kn.Upper()
 		if bin.Existing() {
 			free += float64(upper * float64(bin.Copies))
-			x.pr.drop(b)
+			x.packer.Drop(b)
 			continue
 		}
 		steepest = max(steepest, slope(upper-x.toll(int32(b), x.bestLimitDuals), bin.Price))
 	}
 	return max(0, sum/steepest-free)
-}
-
-// CapacityWorth is what a unit of each resource is worth on each bin where pods are worth y each, by bin and resource,
-// and the work to find that.
-func CapacityWorth(c *compact.Problem, y []float64) (capacity [][]float64, work int64) {
-	for range c.Bins {
-		capacity = append(capacity, make([]float64, c.NumResources))
-	}
-	return capacity, relaxEach(c, y, func(_ *pricer, b int, kn *knapsack, _ []float64) {
-		for r := range capacity[b] {
-			if f := kn.b.Free[r]; f > 0 {
-				capacity[b][r] = max(0, kn.lam[r]) / float64(f)
-			}
-		}
-	})
-}
-
-// MostWorth is what no filling of a bin is worth more than where pods are worth y each, by bin, and the work to find that.
-func MostWorth(c *compact.Problem, y []float64) (most []float64, work int64) {
-	most = make([]float64, len(c.Bins))
-	return most, relaxEach(c, y, func(p *pricer, b int, kn *knapsack, v []float64) { most[b] = p.upper(kn, v) })
-}
-
-// relaxEach solves the relaxation of each bin's knapsack where pods are worth y each.
-func relaxEach(c *compact.Problem, y []float64, solved func(p *pricer, b int, kn *knapsack, v []float64)) (work int64) {
-	c.ListRows()
-	p := newPricer(c)
-	for b := range c.Bins {
-		if len(c.Bins[b].Rows) > 0 {
-			kn := p.knapsackOf(b)
-			v := p.values(kn.b, y)
-			p.relax(kn, v)
-			solved(p, b, kn, v)
-			p.drop(b)
-		}
-	}
-	return p.work
 }
 
 // slope is worth per price; infinite for what costs nothing.

@@ -1,14 +1,15 @@
-// Package pricing is column generation: a linear programme whose columns are fillings of bins, and the knapsack problems
-// that find fillings which improve it.
+// Package pricing is column generation: a linear programme whose columns are fillings of bins, and the choice of the bins
+// whose knapsacks find fillings which improve it.
 //
-// It proves bounds, and knows fractional packings only; whole ones are made by package optimise. Start reading with
-// Columns, then pricer.
+// It proves bounds, and knows fractional packings only; whole ones are made by package optimise, and a bin is filled by
+// package knapsack. Start reading with Columns.
 package pricing
 
 import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/knapsack"
 	"github.com/kerf-dev/kerf/services/planner/optimise/lp"
 	"github.com/kerf-dev/kerf/services/planner/optimise/scarce"
 )
@@ -18,7 +19,9 @@ type Columns struct {
 	c       *compact.Problem
 	slab    *compact.Slab
 	Program lp.Program
-	pr      *pricer
+	// packer fills bins; work is what was spent beside it and the programme.
+	packer *knapsack.Packer
+	work   int64
 	// Rows are the rows with pods, at are their places in the programme, -1 for the others.
 	Rows, at []int32
 	demand   []int32
@@ -63,7 +66,7 @@ type priced struct {
 // NewColumns makes a master problem without columns.
 func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
 	return &Columns{
-		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)), priced: make([]priced, len(c.Bins)),
+		c: c, slab: s, packer: knapsack.New(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)), priced: make([]priced, len(c.Bins)),
 		Duals: make([]float64, c.NumRows), BestDuals: make([]float64, c.NumRows), trialDuals: make([]float64, c.NumRows),
 	}
 }
@@ -139,14 +142,14 @@ func (x *Columns) takeOver(pl *compact.Plan) (single []compact.Filling) {
 	for k := range x.limitRows {
 		x.limitRows[k].Left = x.limitRows[k].LeftIn(pl)
 	}
-	x.pr.work += int64(len(x.c.Bins) * x.c.NumRows)
+	x.work += int64(len(x.c.Bins) * x.c.NumRows)
 	return single
 }
 
 // start solves a programme that has all its columns.
 func (x *Columns) start() {
-	if len(x.limitRows) == 0 || !x.limitRows[0].CountsNodes() || !slices.Equal(x.demand, x.pr.demand) {
-		x.pr.renew(x.demand)
+	if len(x.limitRows) == 0 || !x.limitRows[0].CountsNodes() || !slices.Equal(x.demand, x.packer.Demand) {
+		x.packer.Renew(x.demand)
 	}
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
@@ -246,7 +249,7 @@ func (x *Columns) solve() {
 }
 
 // Work is what has been spent.
-func (x *Columns) Work() int64 { return x.Program.Work + x.pr.work }
+func (x *Columns) Work() int64 { return x.Program.Work + x.packer.Work + x.work }
 
 // Effort says how far column generation goes.
 type Effort struct {

@@ -32,9 +32,7 @@ func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
 			}
 			steepest := 1.0
 			for b := range c.Bins {
-				if kn := x.pr.knapsackOf(b); len(kn.b.Rows) > 0 {
-					steepest = max(steepest, slope(mostWorth(x.pr, kn, x.pr.values(kn.b, y), 0), kn.b.Price))
-				}
+				steepest = max(steepest, slope(mostWorth(c, b, y), c.Bins[b].Price))
 			}
 			return x.worth(y, nil) / steepest
 		}

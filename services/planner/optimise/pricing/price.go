@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/knapsack"
 )
 
 const (
@@ -106,21 +107,18 @@ func (x *Columns) keepBest() {
 // relaxBin finds out what no filling of a bin is worth more than by its relaxation, less the toll for what of it is
 // scarce, and rounds that.
 func (x *Columns) relaxBin(b int32, g Effort) {
-	kn, p := x.pr.knapsackOf(int(b)), &x.priced[b]
-	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
-	price := float64(kn.b.Price) + toll
-	if !kn.fresh {
-		if u := x.pr.upper(kn, v); u <= price {
-			p.upper, p.known = u-toll, true
-			return
-		}
+	kn, p := x.packer.Of(int(b), x.trialDuals), &x.priced[b]
+	toll := x.toll(b, x.trialLimitDuals)
+	price := float64(x.c.Bins[b].Price) + toll
+	if u := kn.Upper(); u <= price {
+		p.upper, p.known = u-toll, true
+		return
 	}
-	x.pr.relax(kn, v)
-	upper := x.pr.upper(kn, v)
+	kn.Relax()
+	upper := kn.Upper()
 	p.upper, p.known = upper-toll, upper <= price*(1+1e-9)
 	if !p.known {
-		x.pr.fill(kn, v, upper, x.enough(price, g), searchLimit{})
-		x.learn(b, kn, upper, toll)
+		x.learn(b, kn.Fill(upper, x.enough(price, g), knapsack.Limit{}), toll)
 	}
 }
 
@@ -134,14 +132,19 @@ func (x *Columns) enough(price float64, g Effort) float64 {
 	return price * (1 + g.Slack)
 }
 
-// learn takes over what the search for a bin's fillings has come to: none is worth more than most.
-func (x *Columns) learn(b int32, kn *knapsack, most, toll float64) {
-	p, s := &x.priced[b], &x.pr.search
-	p.upper, p.best = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll), s.best
-	p.known = most <= s.beat
-	for _, t := range s.tops {
-		x.find(kn, b, t.counts)
+// learn takes over what the search for a bin's fillings has come to.
+func (x *Columns) learn(b int32, f knapsack.Found, toll float64) {
+	p := &x.priced[b]
+	p.upper, p.best = min(p.upper, ceiling(f.Most, x.c.Bins[b].Price, toll)), f.Fillings[0].Worth
+	p.known = f.Known
+	for _, t := range f.Fillings {
+		x.find(b, t.Counts)
 	}
+}
+
+// ceiling is what no filling of a bin is worth more than, less the toll, and a little more for rounding errors.
+func ceiling(most float64, price int64, toll float64) float64 {
+	return most + float64(1e-8*(float64(price)+toll+1)) - toll
 }
 
 // sharpen looks closer at the bins that the bound depends on, the steepest first, until the steepest is one of which no
@@ -187,23 +190,23 @@ func (x *Columns) lookAtAll(g Effort) {
 
 // lookAt branches a bin's knapsack, or solves its table, where it has been branched.
 func (x *Columns) lookAt(b int32, g Effort) {
-	kn, p := x.pr.knapsackOf(int(b)), &x.priced[b]
-	v, toll := x.pr.values(kn.b, x.trialDuals), x.toll(b, x.trialLimitDuals)
+	kn, p := x.packer.Of(int(b), x.trialDuals), &x.priced[b]
+	toll := x.toll(b, x.trialLimitDuals)
 	if !p.branched {
 		p.branched = true
-		most := x.pr.fill(kn, v, p.upper+toll, x.enough(float64(kn.b.Price)+toll, g), searchLimit{relaxations(x.depth), g.Limit - x.Program.Work})
-		x.learn(b, kn, most, toll)
+		enough := x.enough(float64(x.c.Bins[b].Price)+toll, g)
+		x.learn(b, kn.Fill(p.upper+toll, enough, knapsack.Limit{Relaxations: relaxations(x.depth), Work: g.Limit - x.Work()}), toll)
 		return
 	}
 	p.known = true
-	most, ok := x.pr.solveTable(kn, v, x.depth > 1, g.Slack > 0, g.Limit-x.Work())
+	most, f, ok := kn.SolveTable(x.depth > 1, g.Slack > 0, g.Limit-x.Work())
 	if !ok && g.Slack > 0 {
-		most, ok = x.pr.solveTable(kn, v, x.depth > 1, false, g.Limit-x.Work())
+		most, f, ok = kn.SolveTable(x.depth > 1, false, g.Limit-x.Work())
 	}
 	if ok {
-		p.upper = min(p.upper, most+float64(1e-8*(float64(kn.b.Price)+toll+1))-toll)
-		if worthOf(v, x.pr.counts) > p.best {
-			x.find(kn, b, x.pr.counts)
+		p.upper = min(p.upper, ceiling(most, x.c.Bins[b].Price, toll))
+		if f.Worth > p.best {
+			x.find(b, f.Counts)
 		}
 	}
 }
@@ -232,28 +235,27 @@ func (x *Columns) vary() {
 			if n >= x.most() && !x.few() {
 				return true
 			}
-			kn := x.pr.knapsackOf(int(b))
-			v := x.pr.values(kn.b, left)
-			x.pr.relax(kn, v)
-			x.pr.fill(kn, v, 0, 0, searchLimit{})
-			x.find(kn, b, x.pr.search.tops[0].counts)
+			kn := x.packer.Of(int(b), left)
+			kn.Relax()
+			x.find(b, kn.Fill(0, 0, knapsack.Limit{}).Fillings[0].Counts)
 			take(x.found[n:])
 			return len(x.found) == n
 		})
 	}
 }
 
-// find keeps a filling by index in rows, if it improves the programme.
-func (x *Columns) find(kn *knapsack, b int32, top []int32) {
-	gain, cost := -x.toll(b, x.limitDuals), kn.b.Price
+// find keeps a filling by index in the bin's rows, if it improves the programme.
+func (x *Columns) find(b int32, top []int32) {
+	bin := &x.c.Bins[b]
+	gain, cost := -x.toll(b, x.limitDuals), bin.Price
 	n := 0
 	for k, q := range top {
 		if q > 0 {
 			n++
-			i := kn.b.Rows[k]
+			i := bin.Rows[k]
 			gain += float64(float64(q) * x.Duals[i])
-			if kn.b.Penalties != nil {
-				cost += kn.b.Penalties[i] * int64(q)
+			if bin.Penalties != nil {
+				cost += bin.Penalties[i] * int64(q)
 			}
 		}
 	}
@@ -265,7 +267,7 @@ func (x *Columns) find(kn *knapsack, b int32, top []int32) {
 	n = 0
 	for k, q := range top {
 		if q > 0 {
-			rows[n], cnt[n] = kn.b.Rows[k], q
+			rows[n], cnt[n] = bin.Rows[k], q
 			n++
 		}
 	}

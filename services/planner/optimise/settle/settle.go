@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
-	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
+	"github.com/kerf-dev/kerf/services/planner/optimise/knapsack"
 )
 
 const (
@@ -89,7 +89,7 @@ func New(c *compact.Problem, y []float64, g Gap) *Search {
 	}
 	t.dense = t.densities(rows)
 	t.trial = newTrial(t)
-	t.capacity, t.Work = pricing.CapacityWorth(c, t.y)
+	t.capacity, t.Work = knapsack.CapacityWorth(c, t.y)
 	return t
 }
 

@@ -1,4 +1,4 @@
-package pricing
+package knapsack
 
 import (
 	"cmp"
@@ -17,12 +17,21 @@ const mostPlaces = 2
 // stepsForWork is how many steps of a table count as one of any other loop: nothing is computed in them.
 const stepsForWork = 4
 
-// solveTable solves a bin's knapsack, but for rounding values up, in the scarcest capacities, by a table over how much
-// of each is left; the others are paid for at their prices. So its value bounds that of every filling, more tightly than
-// the linear relaxation where few pods fit. It returns the bound, and the filling that it found in p.counts, by index in
-// rows, as far as it keeps to the other resources and rules. ok is false where the table would be too large, also for
-// the work that is left, or the search was stopped; it may be larger if it is the last that is tried.
-func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left int64) (upper float64, ok bool) {
+// SolveTable solves the knapsack, but for rounding values up, in the scarcest capacities, by a table over how much of
+// each is left; the others are paid for at their prices, of the last relaxation. So its value, most, bounds that of every
+// filling, more tightly than the linear relaxation where few pods fit. It returns the filling that it found too, as far
+// as that keeps to the other resources and rules; the next table takes its memory. ok is false where the table would be
+// too large, also for the work that is left, or the search was stopped; it may be larger if it is the last that is tried.
+// One for a bound may count the places of a rule.
+func (k Knapsack) SolveTable(last, bound bool, left int64) (most float64, f Filling, ok bool) {
+	if most, ok = k.p.solveTable(k.kn, k.v, last, bound, left); !ok {
+		return 0, Filling{}, false
+	}
+	return most, Filling{Worth: worthOf(k.v, k.p.counts), Counts: k.p.counts}, true
+}
+
+// solveTable leaves the filling in p.counts.
+func (p *Packer) solveTable(kn *state, v []float64, last, bound bool, left int64) (upper float64, ok bool) {
 	of := p.scarcest(kn, last, bound)
 	entries, steps := int64(maxTable), int64(maxSteps)
 	if last || of[0] >= p.c.NumResources {
@@ -38,7 +47,7 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left in
 	p.table.Begin(width)
 	rest := p.addRows(kn, v, of)
 	needed := p.table.Steps(steps)
-	p.work += int64(len(v) * len(v))
+	p.Work += int64(len(v) * len(v))
 	if needed > steps {
 		return 0, false
 	}
@@ -46,7 +55,7 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left in
 	if !ok {
 		return 0, false
 	}
-	p.work += needed / stepsForWork
+	p.Work += needed / stepsForWork
 	p.walk(kn)
 	return (rest + worth) * (1 + 1e-10), true
 }
@@ -54,7 +63,7 @@ func (p *pricer) solveTable(kn *knapsack, v []float64, last, bound bool, left in
 // scarcest are the two resources with the highest prices, the highest first, and a third where it is the last table and
 // that is small. For a bound they come after the rule whose few places are worth most, if any are worth anything, and
 // what is worth nothing is left out: the table has room for more of the other then.
-func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
+func (p *Packer) scarcest(kn *state, last, bound bool) []int {
 	of, n := make([]int, kn.k), p.c.NumResources
 	for r := range of {
 		of[r] = r
@@ -86,7 +95,7 @@ func (p *pricer) scarcest(kn *knapsack, last, bound bool) []int {
 }
 
 // steps is how many steps of a resource a bin has, as far as a table may hold them, or places of a rule.
-func (p *pricer) steps(kn *knapsack, r int) int64 {
+func (p *Packer) steps(kn *state, r int) int64 {
 	if n := p.c.NumResources; r >= n {
 		return int64(p.c.Rules[kn.rules[r-n]].Most)
 	}
@@ -95,7 +104,7 @@ func (p *pricer) steps(kn *knapsack, r int) int64 {
 
 // addRows adds the rows that may be in a filling to the table, less what their pods take of what it does not know, and
 // returns what that is worth, with the pods that take nothing else.
-func (p *pricer) addRows(kn *knapsack, v []float64, of []int) (rest float64) {
+func (p *Packer) addRows(kn *state, v []float64, of []int) (rest float64) {
 	for r, l := range kn.lam {
 		if !slices.Contains(of, r) {
 			rest += l
@@ -128,7 +137,7 @@ func (p *pricer) addRows(kn *knapsack, v []float64, of []int) (rest float64) {
 }
 
 // walk reads the best filling out of the table and keeps what of it is possible.
-func (p *pricer) walk(kn *knapsack) {
+func (p *Packer) walk(kn *state) {
 	p.counts = slices.Grow(p.counts[:0], len(kn.b.Rows))[:len(kn.b.Rows)]
 	clear(p.counts)
 	p.open.Open(kn.b)

@@ -1,4 +1,4 @@
-package pricing
+package knapsack
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ const maxRules = 8
 // sharedRules finds the rules that let only so many pods of several rows of a bin in together, as anti-affinity of rows
 // with each other does. Such a rule is a capacity like any other: each pod takes one of so many places. Those of the
 // most rows come first; the rest is left out of the relaxation, but not of the fillings.
-func (p *pricer) sharedRules(b *compact.Bin) []int32 {
+func (p *Packer) sharedRules(b *compact.Bin) []int32 {
 	if len(p.c.Rules) == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (p *pricer) sharedRules(b *compact.Bin) []int32 {
 }
 
 // addRule makes a rule the capacity at a place.
-func (kn *knapsack) addRule(p *pricer, at int, rule int32) {
+func (kn *state) addRule(p *Packer, at int, rule int32) {
 	part := 1 / float64(p.c.Rules[rule].Most)
 	for x, i := range kn.b.Rows {
 		for _, pt := range p.c.RulesOf[i] {

@@ -1,4 +1,4 @@
-package pricing
+package knapsack
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 
 // restore solves the relaxation again after what the bin has, or how many pods there may be, has become less; false
 // where it finds nothing within that: the prices of capacities show then how little that is.
-func (p *pricer) restore(kn *knapsack, v []float64) bool {
+func (p *Packer) restore(kn *state, v []float64) bool {
 	p.lam, p.col = p.lam[:kn.k], p.col[:kn.k]
 	for range 2*len(v) + 8*kn.k {
 		p.prices(kn, v)
@@ -35,7 +35,7 @@ func (p *pricer) restore(kn *knapsack, v []float64) bool {
 
 // forbid raises the prices of capacities until nothing is worth anything, given a variable that can't be brought back
 // into its range.
-func (p *pricer) forbid(kn *knapsack, v []float64, leave int, up bool) {
+func (p *Packer) forbid(kn *state, v []float64, leave int, up bool) {
 	by := -kn.xb[leave]
 	if up {
 		by = kn.u[kn.basis[leave]] - kn.xb[leave]
@@ -50,7 +50,7 @@ func (p *pricer) forbid(kn *knapsack, v []float64, leave int, up bool) {
 }
 
 // solution computes the variables of the basis.
-func (p *pricer) solution(kn *knapsack) {
+func (p *Packer) solution(kn *state) {
 	k := kn.k
 	for r := range p.col {
 		p.col[r] = kn.has(r)
@@ -69,12 +69,12 @@ func (p *pricer) solution(kn *knapsack) {
 		}
 		kn.xb[i] = sum
 	}
-	p.work += int64(len(kn.up) + k*k)
+	p.Work += int64(len(kn.up) + k*k)
 }
 
 // outside is the place of the variable of the basis that is furthest outside its range; up says that it is above. -1 is
 // none.
-func (kn *knapsack) outside() (at int, up bool) {
+func (kn *state) outside() (at int, up bool) {
 	at = -1
 	most := 1e-9
 	for i, x := range kn.basis {
@@ -89,7 +89,7 @@ func (kn *knapsack) outside() (at int, up bool) {
 }
 
 // losses are what a pod of each row is worth beyond the capacity that it takes, and what it takes of a line of the inverse.
-func (p *pricer) losses(kn *knapsack, v, line []float64) (reduced, effect []float64) {
+func (p *Packer) losses(kn *state, v, line []float64) (reduced, effect []float64) {
 	reduced, effect = p.reduced[:len(v)], p.effect[:len(v)]
 	a := kn.a
 	if len(line) != 3 {
@@ -114,7 +114,7 @@ func (p *pricer) losses(kn *knapsack, v, line []float64) (reduced, effect []floa
 }
 
 // enterFor is the variable that takes the place of one outside its range, at the least loss.
-func (p *pricer) enterFor(kn *knapsack, v []float64, leave int, up bool) int32 {
+func (p *Packer) enterFor(kn *state, v []float64, leave int, up bool) int32 {
 	k := kn.k
 	line := kn.binv[leave*k : leave*k+k]
 	// No more than most times what it does is what another may lose: to multiply costs less than to divide, and few
@@ -148,6 +148,6 @@ func (p *pricer) enterFor(kn *knapsack, v []float64, leave int, up bool) int32 {
 			at, best = x, max(0, l)/f
 		}
 	}
-	p.work += int64(len(v) * (2*k + 1))
+	p.Work += int64(len(v) * (2*k + 1))
 	return at
 }

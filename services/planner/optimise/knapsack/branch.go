@@ -1,4 +1,4 @@
-package pricing
+package knapsack
 
 import (
 	"math"
@@ -10,25 +10,25 @@ import (
 // branchAndBound looks for the best filling of one bin: it solves the knapsack's relaxation, splits at a row of which
 // the solution has a part of a pod, and solves it again in each half.
 type branchAndBound struct {
-	p    *pricer
-	kn   *knapsack
+	p    *Packer
+	kn   *state
 	v    []float64
 	best float64
 	// now is the filling at hand by index in rows, tops are the best ones, the best first.
 	now  []int32
-	tops []filled
+	tops []Filling
 	// room is memory for the rows of which a pod fits beside the filling at hand.
 	room  []dense
 	worth float64
 	// beat is what a filling must be worth more than to be looked for.
 	beat float64
-	// left is what may still be done.
-	left searchLimit
+	// left is what may still be done: how many relaxations, and the packer's work at which to end.
+	left Limit
 	// open is what no filling is worth more than in the halves that were given up.
 	open float64
 	tol  float64
 	// half is the knapsack of the half at hand, least how many pods of each row a filling has there.
-	half  knapsack
+	half  state
 	least []int32
 	// cuts are the rows that the half at hand was split at.
 	cuts []cut
@@ -44,23 +44,11 @@ type dense struct {
 	worth float64
 }
 
-// filled is a filling by index in rows, and what it is worth.
-type filled struct {
-	worth  float64
-	counts []int32
-}
-
 // mostTops is how many fillings are kept: more of them spare rounds, which cost more than columns do.
 const mostTops = 4
 
 // mostHalves is how many halves are kept at a time, of some hundred bytes each.
 const mostHalves = 4096
-
-// searchLimit is how many relaxations may be solved, and the pricer's work at which to end.
-type searchLimit struct {
-	nodes int
-	work  int64
-}
 
 // split is a half that is to be split at a row, of which it has so many pods beyond the least, and what no filling of
 // it is worth more than.
@@ -84,7 +72,7 @@ type cut struct {
 	u          float64
 }
 
-func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
+func (s *branchAndBound) begin(p *Packer, kn *state, v []float64) {
 	s.p, s.kn, s.v, s.best, s.worth, s.beat, s.tol = p, kn, v, 0, 0, 0, 1e-9*float64(kn.b.Price+1)
 	n := len(v)
 	if cap(s.now) < n {
@@ -107,7 +95,7 @@ func (s *branchAndBound) put(x, q int32) {
 }
 
 // roundDown takes the whole pods of a relaxation.
-func (s *branchAndBound) roundDown(kn *knapsack) {
+func (s *branchAndBound) roundDown(kn *state) {
 	l := s.p.open
 	for x := range s.v {
 		if kn.up[x] && !kn.in[x] && s.v[x] > 0 {
@@ -123,14 +111,14 @@ func (s *branchAndBound) roundDown(kn *knapsack) {
 			}
 		}
 	}
-	s.p.work += int64(len(s.v))
+	s.p.Work += int64(len(s.v))
 }
 
 // fillUp adds what still fits, the least loss first. What does not fit once never fits again.
 func (s *branchAndBound) fillUp(lam []float64) {
 	kn, p := s.kn, s.p
 	if p.open.Full() {
-		p.work += int64(len(s.v) * (p.c.NumResources + 2))
+		p.Work += int64(len(s.v) * (p.c.NumResources + 2))
 		return
 	}
 	room := s.room[:0]
@@ -163,11 +151,11 @@ func (s *branchAndBound) fillUp(lam []float64) {
 		}
 		room = kept
 	}
-	p.work += int64(steps * len(s.v) * (p.c.NumResources + 2))
+	p.Work += int64(steps * len(s.v) * (p.c.NumResources + 2))
 }
 
 // capacity is the price of the capacity that a pod takes.
-func capacity(kn *knapsack, lam []float64, x int) float64 {
+func capacity(kn *state, lam []float64, x int) float64 {
 	c := 0.0
 	for r, q := range kn.a[x*kn.k:][:len(lam)] {
 		c += float64(lam[r] * q)
@@ -181,10 +169,10 @@ func (s *branchAndBound) record() {
 		s.best, s.beat = s.worth, max(s.beat, s.worth+s.tol)
 	}
 	at := len(s.tops)
-	for at > 0 && s.worth > s.tops[at-1].worth {
+	for at > 0 && s.worth > s.tops[at-1].Worth {
 		at--
 	}
-	if at == mostTops || at > 0 && slices.Equal(s.now, s.tops[at-1].counts) {
+	if at == mostTops || at > 0 && slices.Equal(s.now, s.tops[at-1].Counts) {
 		return
 	}
 	if len(s.tops) < mostTops {
@@ -192,11 +180,11 @@ func (s *branchAndBound) record() {
 	}
 	last := s.tops[len(s.tops)-1]
 	copy(s.tops[at+1:], s.tops[at:])
-	s.tops[at] = filled{s.worth, append(last.counts[:0], s.now...)}
+	s.tops[at] = Filling{Worth: s.worth, Counts: append(last.Counts[:0], s.now...)}
 }
 
 // branch searches all fillings that could be worth more, within a limit, and says what none is worth more than.
-func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
+func (s *branchAndBound) branch(upper float64, most Limit) float64 {
 	s.half.copy(s.kn, s.p.c.NumRows)
 	clear(s.least)
 	s.cuts = s.cuts[:0]
@@ -204,13 +192,18 @@ func (s *branchAndBound) branch(upper float64, most searchLimit) float64 {
 	s.spare, s.halves = append(s.spare, s.halves...), s.halves[:0]
 	s.visit()
 	for len(s.halves) > 0 && s.halves[0].upper > s.beat {
-		if s.left.nodes <= 0 || s.p.work >= s.left.work {
+		if s.left.Relaxations <= 0 || s.p.Work >= s.left.Work {
 			s.open = max(s.open, s.halves[0].upper)
 			break
 		}
 		s.splitFirst()
 	}
 	return min(upper, max(s.beat, s.open))
+}
+
+// found is what the search has come to: no filling is worth more than most.
+func (s *branchAndBound) found(most float64) Found {
+	return Found{Most: most, Known: most <= s.beat, Fillings: s.tops}
 }
 
 // splitFirst looks for fillings in both parts of the half of which one may be worth most.
@@ -235,7 +228,7 @@ func (s *branchAndBound) splitFirst() {
 }
 
 // copy makes a knapsack equal to another one, as the whole of it, in its own memory; there are so many rows at most.
-func (kn *knapsack) copy(o *knapsack, rows int) {
+func (kn *state) copy(o *state, rows int) {
 	n, k := len(o.u), o.k
 	if cap(kn.buf) < rows+k*k+3*k || cap(kn.basis) < k {
 		kn.buf, kn.flags, kn.basis = make([]float64, rows+k*k+3*k), make([]bool, 2*rows), make([]int32, k)
@@ -259,7 +252,7 @@ func (kn *knapsack) copy(o *knapsack, rows int) {
 // visit looks for a filling in the half at hand, and keeps the half if there may be better ones.
 func (s *branchAndBound) visit() {
 	h := &s.half
-	s.left.nodes--
+	s.left.Relaxations--
 	ok := s.p.restore(h, s.v)
 	upper := s.p.upper(h, s.v)
 	if upper <= s.beat {
@@ -369,7 +362,7 @@ func (s *branchAndBound) load(at *split) {
 }
 
 // enlist says of the rows of the basis that they are in it, or not.
-func (kn *knapsack) enlist(in bool) {
+func (kn *state) enlist(in bool) {
 	for _, x := range kn.basis {
 		if x >= 0 {
 			kn.in[x] = in

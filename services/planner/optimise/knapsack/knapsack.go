@@ -1,4 +1,9 @@
-package pricing
+// Package knapsack finds what to put on one bin where each pod is worth something: fillings that are worth much, and what
+// none is worth more than.
+//
+// It knows bins, rows and what pods are worth, and nothing of where that comes from or of how fillings make a plan. Start
+// reading with Packer, then Knapsack.
+package knapsack
 
 import (
 	"math"
@@ -8,17 +13,21 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/table"
 )
 
-// pricer finds the filling of a bin that is worth most, for given values of pods: a bounded knapsack with as many
-// capacities as there are resources. First its linear relaxation, by a simplex method that starts where it ended for the
-// same bin the last time; the relaxation's duals price the capacities. Then whole pods: the relaxation rounded down and
-// filled up, improved by branch and bound, which is cut short after so many relaxations.
-type pricer struct {
-	c         *compact.Problem
-	open      *compact.OpenBin
-	knapsacks []knapsack
-	spare     knapsack
-	// demand is how many pods of each row there are to pack.
-	demand []int32
+// Packer finds the filling of a bin that is worth most, for given values of pods, for all bins of a problem. Each bin is
+// a bounded knapsack with as many capacities as there are resources. First comes its linear relaxation, by a simplex
+// method that starts where it ended for the same bin the last time; the relaxation's duals price the capacities. Then
+// whole pods: the relaxation rounded down and filled up, improved by branch and bound, which is cut short after so many
+// relaxations.
+type Packer struct {
+	// Work is what has been spent.
+	Work int64
+	// Demand is how many pods of each row there are to pack; Renew changes it.
+	Demand []int32
+
+	c      *compact.Problem
+	open   *compact.OpenBin
+	states []state
+	spare  state
 	value  []float64
 
 	lam, col []float64
@@ -28,11 +37,41 @@ type pricer struct {
 	search          branchAndBound
 	table           table.Table
 	counts          []int32 // what the table's filling has, by index in rows
-	work            int64
 }
 
-// knapsack is one bin's knapsack; its state survives from one round to the next.
-type knapsack struct {
+// Knapsack is that of one bin, with what pods are worth there. It is good until its packer is asked for the next, whose
+// values take the memory of its own.
+type Knapsack struct {
+	p  *Packer
+	kn *state
+	v  []float64
+}
+
+// Filling is how many pods of each row of a bin it has, by index in the bin's rows, and what they are worth.
+type Filling struct {
+	Worth  float64
+	Counts []int32
+}
+
+// Limit is how far a search for fillings may go.
+type Limit struct {
+	// Relaxations is how many may be solved beside the first, Work what may be spent.
+	Relaxations int
+	Work        int64
+}
+
+// Found is what a search for fillings has come to.
+type Found struct {
+	// Most is what no filling is worth more than.
+	Most float64
+	// Known says that there is none worth more than the best that was found, or than what was enough.
+	Known bool
+	// Fillings are the best that were found, one at least, the best first. The next search takes their memory.
+	Fillings []Filling
+}
+
+// state is what is known of one bin's knapsack; it survives from one round to the next.
+type state struct {
 	b *compact.Bin
 	// rules are those that are capacities, after the resources.
 	rules []int32
@@ -56,18 +95,25 @@ type knapsack struct {
 	flags []bool
 }
 
-func newPricer(c *compact.Problem) *pricer {
-	p := &pricer{
-		c: c, open: compact.NewOpenBin(c), knapsacks: make([]knapsack, len(c.Bins)), demand: slices.Clone(c.Count),
+// New makes the knapsacks of a problem's bins, whose rows are listed, for all pods that it has.
+func New(c *compact.Problem) *Packer {
+	p := &Packer{
+		c: c, open: compact.NewOpenBin(c), states: make([]state, len(c.Bins)), Demand: slices.Clone(c.Count),
 		lam: make([]float64, c.NumResources+maxRules), col: make([]float64, c.NumResources+maxRules),
 	}
 	p.value, p.reduced, p.effect = make([]float64, c.NumRows), make([]float64, c.NumRows), make([]float64, c.NumRows)
 	return p
 }
 
-// knapsackOf is a bin's knapsack, made when it is first asked for.
-func (p *pricer) knapsackOf(at int) *knapsack {
-	kn := &p.knapsacks[at]
+// Of is the knapsack of a bin where pods are worth y each, by row, less what the bin's penalties take off that.
+func (p *Packer) Of(bin int, y []float64) Knapsack {
+	kn := p.stateOf(bin)
+	return Knapsack{p: p, kn: kn, v: p.values(kn.b, y)}
+}
+
+// stateOf is that of a bin's knapsack, made when it is first asked for.
+func (p *Packer) stateOf(at int) *state {
+	kn := &p.states[at]
 	if kn.b != nil {
 		return kn
 	}
@@ -76,7 +122,7 @@ func (p *pricer) knapsackOf(at int) *knapsack {
 	n, k := len(b.Rows), p.c.NumResources+len(groups)
 	size := n*k + n + k*k + 2*k
 	if cap(p.spare.buf) >= size && cap(p.spare.flags) >= 2*n && cap(p.spare.basis) >= k {
-		*kn, p.spare = p.spare, knapsack{}
+		*kn, p.spare = p.spare, state{}
 	} else {
 		kn.buf, kn.flags, kn.basis = make([]float64, size), make([]bool, 2*n), make([]int32, k)
 	}
@@ -103,10 +149,10 @@ func (p *pricer) knapsackOf(at int) *knapsack {
 }
 
 // reset starts over from the empty bin, with the demand of now.
-func (kn *knapsack) reset(p *pricer) {
+func (kn *state) reset(p *Packer) {
 	k := kn.k
 	for x, i := range kn.b.Rows {
-		kn.u[x] = float64(min(kn.b.Alone[x], p.demand[i]))
+		kn.u[x] = float64(min(kn.b.Alone[x], p.Demand[i]))
 	}
 	clear(kn.up)
 	clear(kn.in)
@@ -120,24 +166,24 @@ func (kn *knapsack) reset(p *pricer) {
 	kn.fresh = true
 }
 
-// renew makes all knapsacks start over, for another demand.
-func (p *pricer) renew(demand []int32) {
-	copy(p.demand, demand)
-	for b := range p.knapsacks {
-		if p.knapsacks[b].b != nil {
-			p.knapsacks[b].reset(p)
+// Renew makes all knapsacks start over, for another demand.
+func (p *Packer) Renew(demand []int32) {
+	copy(p.Demand, demand)
+	for b := range p.states {
+		if p.states[b].b != nil {
+			p.states[b].reset(p)
 		}
 	}
 }
 
-// drop forgets a bin's knapsack and leaves its memory to the next that is made.
-func (p *pricer) drop(at int) {
-	p.spare = p.knapsacks[at]
-	p.knapsacks[at] = knapsack{}
+// Drop forgets a bin's knapsack and leaves its memory to the next that is made.
+func (p *Packer) Drop(bin int) {
+	p.spare = p.states[bin]
+	p.states[bin] = state{}
 }
 
 // values fills in what pods are worth on a bin.
-func (p *pricer) values(b *compact.Bin, y []float64) []float64 {
+func (p *Packer) values(b *compact.Bin, y []float64) []float64 {
 	v := p.value[:len(b.Rows)]
 	for x, i := range b.Rows {
 		v[x] = y[i]
@@ -148,8 +194,17 @@ func (p *pricer) values(b *compact.Bin, y []float64) []float64 {
 	return v
 }
 
+// Upper is a value that no filling exceeds, by the prices of capacity in the bin's last relaxation, also if pods were
+// worth something else there; infinite where none was solved for the demand of now.
+func (k Knapsack) Upper() float64 {
+	if k.kn.fresh {
+		return math.Inf(1)
+	}
+	return k.p.upper(k.kn, k.v)
+}
+
 // upper is a value that no filling exceeds: the Lagrangian for the capacity prices of the last solution.
-func (p *pricer) upper(kn *knapsack, v []float64) float64 {
+func (p *Packer) upper(kn *state, v []float64) float64 {
 	k := kn.k
 	sum := kn.sure
 	for r, l := range kn.lam {
@@ -176,12 +231,14 @@ func (p *pricer) upper(kn *knapsack, v []float64) float64 {
 			}
 		}
 	}
-	p.work += int64(len(v) * (k + 1))
+	p.Work += int64(len(v) * (k + 1))
 	return sum * (1 + 1e-10)
 }
 
-// relax solves the linear relaxation.
-func (p *pricer) relax(kn *knapsack, v []float64) {
+// Relax solves the linear relaxation.
+func (k Knapsack) Relax() { k.p.relax(k.kn, k.v) }
+
+func (p *Packer) relax(kn *state, v []float64) {
 	k := kn.k
 	p.lam, p.col = p.lam[:k], p.col[:k]
 	eps := 1e-10 * float64(kn.b.Price+1)
@@ -200,7 +257,7 @@ func (p *pricer) relax(kn *knapsack, v []float64) {
 }
 
 // prices computes the duals of the basis.
-func (p *pricer) prices(kn *knapsack, v []float64) {
+func (p *Packer) prices(kn *state, v []float64) {
 	k := kn.k
 	clear(p.lam)
 	for i, x := range kn.basis {
@@ -216,7 +273,7 @@ func (p *pricer) prices(kn *knapsack, v []float64) {
 const nothing = math.MinInt32
 
 // enter is the variable whose change gains most: a place in rows, or the slack of a resource. up says that it grows.
-func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up bool) {
+func (p *Packer) enter(kn *state, v []float64, eps float64) (at int32, up bool) {
 	at = nothing
 	best := 0.0
 	in, u, ups := kn.in[:len(v)], kn.u[:len(v)], kn.up[:len(v)]
@@ -230,7 +287,7 @@ func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up boo
 			}
 		}
 	}
-	p.work += int64(len(v) * (kn.k + 1))
+	p.Work += int64(len(v) * (kn.k + 1))
 	for r, l := range p.lam {
 		if -l > eps && -l > best && !slices.Contains(kn.basis, int32(-1-r)) {
 			at, up, best = int32(-1-r), true, -l
@@ -240,7 +297,7 @@ func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up boo
 }
 
 // reduce fills in what pods are worth beyond the capacity that they take, by what v they are worth.
-func (p *pricer) reduce(kn *knapsack, v []float64) []float64 {
+func (p *Packer) reduce(kn *state, v []float64) []float64 {
 	out, a := p.reduced[:len(v)], kn.a
 	if len(p.lam) != 3 {
 		for x, w := range v {
@@ -260,7 +317,7 @@ func (p *pricer) reduce(kn *knapsack, v []float64) []float64 {
 }
 
 // exchange moves a variable until it, or one of the basis, reaches its end.
-func (p *pricer) exchange(kn *knapsack, x int32, up bool) {
+func (p *Packer) exchange(kn *state, x int32, up bool) {
 	t := math.Inf(1)
 	p.column(kn, x)
 	if x >= 0 {
@@ -302,7 +359,7 @@ func (p *pricer) exchange(kn *knapsack, x int32, up bool) {
 }
 
 // swap puts a variable into the basis in the place of another.
-func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
+func (p *Packer) swap(kn *state, leave int, x int32, leaveUp bool) {
 	k := kn.k
 	if old := kn.basis[leave]; old >= 0 {
 		kn.in[old], kn.up[old] = false, leaveUp
@@ -330,7 +387,7 @@ func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
 }
 
 // has is what the bin has of a capacity.
-func (kn *knapsack) has(r int) float64 {
+func (kn *state) has(r int) float64 {
 	if kn.rhs == nil {
 		return 1
 	}
@@ -338,7 +395,7 @@ func (kn *knapsack) has(r int) float64 {
 }
 
 // column computes what the variables of the basis lose when another one, at the end of its range, moves away from that.
-func (p *pricer) column(kn *knapsack, x int32) {
+func (p *Packer) column(kn *state, x int32) {
 	k, sign := kn.k, 1.0
 	if x >= 0 && kn.up[x] {
 		sign = -1
@@ -356,18 +413,19 @@ func (p *pricer) column(kn *knapsack, x int32) {
 	}
 }
 
-// fill finds fillings of whole pods, in p.search.tops, and says what none is worth more than; fillings that are not
-// worth more than enough are not looked for. relax came before.
-func (p *pricer) fill(kn *knapsack, v []float64, upper, enough float64, most searchLimit) float64 {
-	s := &p.search
-	s.begin(p, kn, v)
+// Fill finds fillings of whole pods, from the relaxation that was solved before. None is worth more than upper; those
+// that are not worth more than enough are not looked for. Where no more relaxations may be solved, it rounds that one.
+func (k Knapsack) Fill(upper, enough float64, most Limit) Found {
+	s := &k.p.search
+	most.Work += k.p.Work
+	s.begin(k.p, k.kn, k.v)
 	s.empty()
-	s.roundDown(kn)
-	s.fillUp(kn.lam)
+	s.roundDown(k.kn)
+	s.fillUp(k.kn.lam)
 	s.record()
 	s.beat = max(s.beat, enough)
-	if s.beat >= upper || most.nodes == 0 {
-		return upper
+	if s.beat >= upper || most.Relaxations == 0 {
+		return s.found(upper)
 	}
-	return s.branch(upper, most)
+	return s.found(s.branch(upper, most))
 }

@@ -1,4 +1,4 @@
-package pricing
+package knapsack
 
 import (
 	"math"
@@ -17,25 +17,25 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := drawn(r)
-		pr := pricerOf(p)
-		for b := range pr.c.Bins {
-			kn := pr.knapsackOf(b)
-			v := pr.value[:len(kn.b.Rows)]
+		pk := packerOf(p)
+		for b := range pk.c.Bins {
+			kn := pk.stateOf(b)
+			v := pk.value[:len(kn.b.Rows)]
 			for x := range v {
 				v[x] = math.Round(100 * r.Float64())
 			}
-			pr.relax(kn, v)
-			upper := pr.upper(kn, v)
-			most := mostWorth(pr, kn, v, 0)
+			pk.relax(kn, v)
+			upper := pk.upper(kn, v)
+			most := mostWorth(pk, kn, v, 0)
 			for _, nodes := range []int{1, 5, 100_000} {
-				bound := pr.fill(kn, v, upper, 0, searchLimit{nodes, math.MaxInt64})
-				found := 0.0
-				pr.open.Open(kn.b)
-				for x, q := range pr.search.tops[0].counts {
-					if pr.open.Capacity(kn.b.Rows[x], q) < q {
+				f := Knapsack{pk, kn, v}.Fill(upper, 0, Limit{Relaxations: nodes, Work: 1 << 40})
+				bound, found := f.Most, 0.0
+				pk.open.Open(kn.b)
+				for x, q := range f.Fillings[0].Counts {
+					if pk.open.Capacity(kn.b.Rows[x], q) < q {
 						t.Fatalf("seed %d: the filling has %d pods of row %d, which do not fit", seed, q, x)
 					}
-					pr.open.Put(kn.b.Rows[x], q)
+					pk.open.Put(kn.b.Rows[x], q)
 					found += float64(q) * v[x]
 				}
 				if bound < most-1e-6 || found > most+1e-6 {
@@ -49,11 +49,11 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 	}
 }
 
-// pricerOf prices fillings of a problem's bins.
-func pricerOf(p *problem.Problem) *pricer {
+// packerOf fills a problem's bins.
+func packerOf(p *problem.Problem) *Packer {
 	c := compact.Compile(p)
 	c.ListRows()
-	return newPricer(c)
+	return New(c)
 }
 
 // drawn is a few rows of pods and bins of two resources.
@@ -86,24 +86,24 @@ func drawn(r *rand.Rand) *problem.Problem {
 }
 
 // mostWorth tries all fillings with pods of the rows from x on.
-func mostWorth(pr *pricer, kn *knapsack, v []float64, x int) float64 {
+func mostWorth(pk *Packer, kn *state, v []float64, x int) float64 {
 	if x == 0 {
-		pr.open.Open(kn.b)
+		pk.open.Open(kn.b)
 	}
 	if x == len(v) {
 		return 0
 	}
 	row := kn.b.Rows[x]
-	most := mostWorth(pr, kn, v, x+1)
+	most := mostWorth(pk, kn, v, x+1)
 	if x == 0 {
-		pr.open.Open(kn.b)
+		pk.open.Open(kn.b)
 	}
-	n := pr.open.Capacity(row, int32(kn.u[x]))
+	n := pk.open.Capacity(row, int32(kn.u[x]))
 	for q := int32(1); q <= n; q++ {
-		pr.open.Put(row, 1)
-		most = max(most, float64(q)*v[x]+mostWorth(pr, kn, v, x+1))
+		pk.open.Put(row, 1)
+		most = max(most, float64(q)*v[x]+mostWorth(pk, kn, v, x+1))
 	}
-	pr.open.Put(row, -n)
+	pk.open.Put(row, -n)
 	return most
 }
 
@@ -114,16 +114,16 @@ func TestFillingUpTakesAgainAndAgainWhatLosesLeast(t *testing.T) {
 		var nows [2][]int32
 		var works [2]int64
 		for way := range nows {
-			r, pr := rand.New(rand.NewPCG(seed, 3)), pricerOf(p)
-			for b := range pr.c.Bins {
-				kn := pr.knapsackOf(b)
-				v := pr.value[:len(kn.b.Rows)]
+			r, pk := rand.New(rand.NewPCG(seed, 3)), packerOf(p)
+			for b := range pk.c.Bins {
+				kn := pk.stateOf(b)
+				v := pk.value[:len(kn.b.Rows)]
 				for x := range v {
 					v[x] = math.Round(10*r.Float64()) - 1 // some are equal, and some worth nothing
 				}
-				pr.relax(kn, v)
-				s := &pr.search
-				s.begin(pr, kn, v)
+				pk.relax(kn, v)
+				s := &pk.search
+				s.begin(pk, kn, v)
 				s.empty()
 				if seed%2 == 0 {
 					s.roundDown(kn)
@@ -135,7 +135,7 @@ func TestFillingUpTakesAgainAndAgainWhatLosesLeast(t *testing.T) {
 				}
 				nows[way] = append(nows[way], s.now...)
 			}
-			works[way] = pr.work
+			works[way] = pk.Work
 		}
 		if !slices.Equal(nows[0], nows[1]) || works[0] != works[1] {
 			t.Fatalf("seed %d: %v for %d, slowly %v for %d", seed, nows[0], works[0], nows[1], works[1])
@@ -155,7 +155,7 @@ func fillUpSlowly(s *branchAndBound, lam []float64) {
 				at, best, count = x, d, q
 			}
 		}
-		s.p.work += int64(len(s.v) * (s.p.c.NumResources + 2))
+		s.p.Work += int64(len(s.v) * (s.p.c.NumResources + 2))
 		if at < 0 {
 			return
 		}
