@@ -62,7 +62,7 @@ func (p *Packer) solveTable(kn *state, v []float64, last, bound bool, left int64
 
 // scarcest are the two resources with the highest prices, the highest first, and a third where it is the last table and
 // that is small. For a bound they come after the rule whose few places are worth most, if any are worth anything, and
-// what is worth nothing is left out: the table has room for more of the other then.
+// what is worth nothing is left out of a large one, which has room for more of the other then.
 func (p *Packer) scarcest(kn *state, last, bound bool) []int {
 	of, n := make([]int, kn.k), p.c.NumResources
 	for r := range of {
@@ -76,7 +76,7 @@ func (p *Packer) scarcest(kn *state, last, bound bool) []int {
 		if kn.k > n && kn.lam[of[n]] > 0 && p.steps(kn, of[n]) <= mostPlaces {
 			rule = of[n : n+1]
 		}
-		if kn.lam[of[1]] <= 0 {
+		if kn.lam[of[1]] <= 0 && (p.steps(kn, of[0])+1)*(p.steps(kn, of[1])+1) > maxTable/2 {
 			two = of[:1]
 		}
 		if len(rule) > 0 || len(two) == 1 {

@@ -53,7 +53,7 @@ func (t *Table) Begin(width [Resources]int) {
 // Add adds a row: up to most pods that take so many steps of each resource, of one at least, and are worth so much each.
 func (t *Table) Add(row int32, step [Resources]int, worth float64, most int) {
 	if t.alone {
-		step[0], step[1] = 0, step[0]
+		step[0], step[1] = step[1], step[0]
 	}
 	share, fits := 0.0, math.MaxInt
 	for r, s := range step {
