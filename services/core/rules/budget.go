@@ -58,8 +58,8 @@ func AtOnce(nodes int, staged bool) int {
 // PoolNodes is how many nodes a pool has, and how many of them go.
 type PoolNodes struct {
 	Pool model.PoolName
-	// Nodes are those that are initialized, Disrupting those of them that are on their way out or, where the reason is another
-	// than that they are unhealthy, not ready.
+	// Nodes are those that are initialized, Disrupting those of them that are on their way out or, where the reason is
+	// another than that they are unhealthy, not ready.
 	Nodes, Disrupting int
 	// More is how many are to go in addition.
 	More int
