@@ -59,7 +59,7 @@ type Result struct {
 func Run(in Params) Result {
 	dr := draft.New(in.Params)
 	driftChange := noteDrift(dr)
-	removeAtOnce(dr, in.Unhealthy, in.Surplus)
+	unrepaired := removeAtOnce(dr, in.Unhealthy, in.Surplus)
 	for i, h := range dr.View.Hosts {
 		if h.Node != nil && h.Claim != nil && !dr.View.Removed(i) && dr.Verdicts[i].OK() {
 			dr.Verdicts[i] = dr.Ask(draft.EveryMethod(), i)
@@ -73,6 +73,11 @@ func Run(in Params) Result {
 	waiting := removeEmpty(dr)
 	replace.Run(dr, in.Fixed)
 	kept := openToSavings(dr)
+	for h, verdict := range unrepaired { // to save money their pods are not moved: that would be a repair in all but name
+		if !dr.View.Removed(h) {
+			dr.Verdicts[h] = verdict
+		}
+	}
 	found := consolidate.Run(dr, appraisal, in.ResumeAfter)
 	for h, verdict := range kept {
 		if !dr.View.Removed(h) {

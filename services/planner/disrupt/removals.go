@@ -69,12 +69,17 @@ func keptUnhealthy(v *view.View, host int, ofPool ...model.Reason) model.Reason 
 
 // removeAtOnce removes what goes whatever budgets and pods say: unhealthy nodes, whose pods are not well there either,
 // and what static pools have too many, as their users say. Pods that fit on nodes that stay go there; the others get
-// theirs once the claim is marked.
-func removeAtOnce(dr *draft.Draft, unhealthy, surplus []Removal) {
+// theirs once the claim is marked. It returns what keeps unhealthy nodes from being repaired and from nothing else.
+func removeAtOnce(dr *draft.Draft, unhealthy, surplus []Removal) (unrepaired map[int]model.Reason) {
+	unrepaired = make(map[int]model.Reason)
 	_, stays := Unhealthy(dr.View)
 	for _, x := range stays {
-		dr.Verdicts[x.Host] = x.Reason
 		dr.Unhealthy[x.Host] = x.Reason
+		if c := x.Reason.Code; c == model.CodeNodeDoNotDisrupt || c == model.CodeBudget {
+			unrepaired[x.Host] = x.Reason
+		} else {
+			dr.Verdicts[x.Host] = x.Reason
+		}
 	}
 	why := make(map[int]draft.Decision)
 	var hosts []int
@@ -95,4 +100,5 @@ func removeAtOnce(dr *draft.Draft, unhealthy, surplus []Removal) {
 		d.Reason, d.Explanation = why[d.Hosts[0]].Reason, why[d.Hosts[0]].Explanation
 		dr.Keep(d)
 	}
+	return unrepaired
 }
