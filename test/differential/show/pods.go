@@ -68,7 +68,7 @@ func (w *writer) podWords(c *model.PodClass, daemon bool) []string {
 	for _, v := range c.Volumes {
 		words = append(words, `volume="`+volume(v)+`"`)
 	}
-	return words
+	return append(words, pair("needs-drivers", strings.Join(c.NeededDrivers, ",")), pair("needs-features", strings.Join(c.NeededFeatures, ",")))
 }
 
 func toleration(t model.Toleration) string {

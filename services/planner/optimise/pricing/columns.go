@@ -277,14 +277,18 @@ func (x *Columns) Generate(g Effort) {
 		x.alpha, x.nextAlpha = 0, 0
 	}
 	value, bound, since, rate := x.Program.Value(), x.Bound, 0, stallRate
-	if g.Depth == 0 {
+	rounds := stallRounds + x.Program.Rows/20
+	switch {
+	case g.Depth == 0:
 		rate = roughRate
+	case g.Near: // soon what pricing more exactly proves is all that is left to be had
+		rounds = nearRounds
 	}
 	for x.Work() < g.Limit && !g.Stop() {
 		if x.Converged(g.Gap) || g.Enough > 0 && x.Bound >= g.Enough {
 			return
 		}
-		if since++; since == stallRounds+x.Program.Rows/20 {
+		if since++; since == rounds {
 			stalled := x.Program.Value() > value*(1-rate) && x.Bound <= bound*(1+rate)
 			if stalled && !x.deepen(g) {
 				return
@@ -408,8 +412,9 @@ func relaxations(depth int) int {
 // what is left to 1 where it grows.
 const smoothing, mostAlpha, alphaStep = 0.7, 0.9, 0.05
 
-// stallRounds is after how many rounds there must be some progress.
-const stallRounds = 6
+// stallRounds is after how many rounds there must be some progress, and one more for each 20 rows; nearRounds where all
+// columns are near the best ones.
+const stallRounds, nearRounds = 6, 5
 
 // stallRate is how much of its value the programme must have gained by then, and roughRate where its bound does not count.
 const stallRate, roughRate = 0.0004, 0.001
