@@ -97,9 +97,9 @@ func (l *Lacks) expects(what string, by ...shown) bool {
 	return true
 }
 
-// learn notes what nodes of pools show once they run: of drivers that one has it, as a driver may be late, or broken, on
-// another; of features what the youngest of a pool declares, as the next one will have no older kubelet. Nodes that have
-// drifted show what was.
+// learn notes what nodes of pools show: of drivers that one has it, as a driver may be late, or broken, on another; of
+// features what the youngest of a pool declares, as the next one will have no older kubelet. A node need not be ready for
+// it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
 func (l *Lacks) learn(s *model.Snapshot) {
 	drifted := make(map[model.NodeName]bool)
 	for i := range s.Claims {
@@ -111,7 +111,7 @@ func (l *Lacks) learn(s *model.Snapshot) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		pool, typ := poolOf(n)
-		if pool == "" || !n.Ready || drifted[n.Name] {
+		if pool == "" || drifted[n.Name] {
 			continue
 		}
 		if y := youngest[pool]; y == nil || y.CreateTime.Before(n.CreateTime) {
