@@ -144,6 +144,9 @@ func (l *Lacks) note(k shown, has bool, n *model.Node) {
 // Shows says whether a node is the one that shows of its pool, or of its type there, that pods of a class lack something on
 // nodes like it. Without it another would be bought to find out, and that again and again.
 func (l *Lacks) Shows(n *model.Node, c *model.PodClass) bool {
+	if len(c.NeededDrivers)+len(c.NeededFeatures) == 0 {
+		return false // as of most pods; this is asked of many nodes
+	}
 	pool, typ := poolOf(n)
 	is := func(k shown) bool {
 		has, known := l.shown[k]

@@ -60,7 +60,7 @@ func (p *Profile) Mentions(key string) bool {
 func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
 	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
-	cp.w.disks, cp.w.lacks = rules.DisksOf(cp.w.Snapshot, cp.w.Now), rules.LacksOf(cp.w.Snapshot, cp.w.Now)
+	cp.w.disks, cp.w.Lacks = rules.DisksOf(cp.w.Snapshot, cp.w.Now), rules.LacksOf(cp.w.Snapshot, cp.w.Now)
 	for i := range cp.w.Snapshot.PodClasses {
 		spec := rules.Needed(cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i]))
 		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {

@@ -114,7 +114,7 @@ func (hb hostBuilder) hosts() []*Host {
 }
 
 func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
-	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{hb.w.lacks.Node(n)}}
+	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{hb.w.Lacks.Node(n)}}
 	if n.Claim != "" && hb.w.ClaimIndex[n.Claim] != nil {
 		h.Claim = hb.w.ClaimIndex[n.Claim]
 	}
@@ -342,7 +342,7 @@ func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = hb.w.lacks.New(c.NodePool, o.InstanceType, MergeLabels(ls, hb.shapeLabels(o), ownerLabels(c.NodePool, c.NodeClass)))
+		ls = hb.w.Lacks.New(c.NodePool, o.InstanceType, MergeLabels(ls, hb.shapeLabels(o), ownerLabels(c.NodePool, c.NodeClass)))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)
 		}

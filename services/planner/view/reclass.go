@@ -14,12 +14,12 @@ func (v *View) Reclass() (same, ok bool, err error) {
 		!slices.Equal(NewIndex(slices.Concat(mentioned(w.Snapshot), attachLimits(w.Snapshot))).names, w.Index.names) {
 		return false, false, nil
 	}
-	classes, profiles, lacks := w.Classes, w.Profiles, w.lacks
+	classes, profiles, lacks := w.Classes, w.Profiles, w.Lacks
 	w.Classes, w.Profiles = nil, nil
 	if err := (compiler{w}).addClasses(); err != nil {
 		return false, false, err
 	}
-	if !lacks.Equal(w.lacks) { // pools and hosts are what they were, with what they lacked
+	if !lacks.Equal(w.Lacks) { // pools and hosts are what they were, with what they lacked
 		return false, false, nil
 	}
 	now := make([]*Class, len(classes))

@@ -13,12 +13,7 @@ import (
 // HasDisks says whether the nodes that a world's volumes lie on, and what nodes lack, are the same at a time, with the
 // snapshot as it is.
 func HasDisks(w *World, now time.Time) bool {
-	return maps.Equal(w.disks, rules.DisksOf(w.Snapshot, now)) && w.lacks.Equal(rules.LacksOf(w.Snapshot, now))
-}
-
-// ShowsLack is rules.Lacks.Shows.
-func ShowsLack(w *World, h *Host, c *Class) bool {
-	return h.Node != nil && w.lacks.Shows(h.Node, c.PodClass)
+	return maps.Equal(w.disks, rules.DisksOf(w.Snapshot, now)) && w.Lacks.Equal(rules.LacksOf(w.Snapshot, now))
 }
 
 // Rehost makes a world what it is after nodes, claims, notices and pods changed, while all else is as it was: the

@@ -57,9 +57,9 @@ type World struct {
 	notices map[string]bool
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
-	// disks are the nodes that volumes lie on, lacks what nodes lack of what pods need.
+	// Lacks is what nodes lack of what pods need, disks are the nodes that volumes lie on.
+	Lacks *rules.Lacks
 	disks rules.Disks
-	lacks *rules.Lacks
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
 }
@@ -327,7 +327,7 @@ func (cp compiler) addPools() error {
 }
 
 func (cp compiler) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
-	out := &Pool{NodePool: p, Class: class, NodeLimit: -1, lacks: cp.w.lacks}
+	out := &Pool{NodePool: p, Class: class, NodeLimit: -1, lacks: cp.w.Lacks}
 	out.Requirements = require.NewSet(p.Requirements...).
 		Intersect(require.FromLabels(p.Labels)).
 		With(require.Value(labels.NodePool, string(p.Name))).

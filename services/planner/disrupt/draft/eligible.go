@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/view"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
 // Check is one rule that must hold before a node may be disrupted; the zero Reason means that it does.
@@ -165,12 +165,18 @@ func replaces(dr *Draft, host int) model.Reason {
 // ShowsNothing says whether a node may go without being missed as the one that shows that nodes like it lack what a pending
 // pod needs.
 func ShowsNothing(dr *Draft, host int) model.Reason {
-	for _, it := range slices.Concat(dr.Unplaced, dr.BuffersUnplaced) {
-		if view.ShowsLack(dr.View.World, dr.View.Hosts[host], it.Class) {
-			return model.Reason{
-				Code:    model.CodeNominated,
-				Message: fmt.Sprintf("it shows that nodes like it lack what pod %s needs: without it one would be bought to find out", dr.View.Pods[it.Pods[0]].ID),
-				Remedy:  "delete the pod, or give it nodes that have what it needs",
+	n := dr.View.Hosts[host].Node
+	if n == nil {
+		return model.Reason{}
+	}
+	for _, items := range [][]market.Item{dr.Unplaced, dr.BuffersUnplaced} {
+		for _, it := range items {
+			if dr.View.Lacks.Shows(n, it.Class.PodClass) {
+				return model.Reason{
+					Code:    model.CodeNominated,
+					Message: fmt.Sprintf("it shows that nodes like it lack what pod %s needs: without it one would be bought to find out", dr.View.Pods[it.Pods[0]].ID),
+					Remedy:  "delete the pod, or give it nodes that have what it needs",
+				}
 			}
 		}
 	}
