@@ -391,6 +391,9 @@ func (t *trials) noteFull(host int, destinations []pack.Assignment, left []marke
 // and the caller reverts.
 func (t *trials) accept(parts []draft.Decision) model.Reason {
 	for i := range parts {
+		if why := t.judge.seen(&parts[i]); !why.OK() {
+			return why
+		}
 		if why := t.judge.approve(&parts[i]); !why.OK() {
 			return why
 		}

@@ -165,12 +165,15 @@ func StaticClaim(m *market.Market, options []*market.Option, lim *market.Limits)
 
 // Trim leaves out of what a claim may become all that costs more than it may; false, and nothing is changed, where too
 // little would be left. A claim that other claims share their list with gets one of its own.
-func (b *NewClaim) Trim(most PriceCeiling) bool {
-	tooExpensive := func(o *market.Option) bool { return !most.Allows(o) }
-	if !slices.ContainsFunc(b.Options, tooExpensive) {
+func (b *NewClaim) Trim(most PriceCeiling) bool { return b.Keep(most.Allows) }
+
+// Keep is Trim for what else a claim may be.
+func (b *NewClaim) Keep(may func(*market.Option) bool) bool {
+	mayNot := func(o *market.Option) bool { return !may(o) }
+	if !slices.ContainsFunc(b.Options, mayNot) {
 		return true
 	}
-	kept := slices.DeleteFunc(slices.Clone(b.Options), tooExpensive)
+	kept := slices.DeleteFunc(slices.Clone(b.Options), mayNot)
 	if len(kept) == 0 {
 		return false
 	}
