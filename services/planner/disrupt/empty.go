@@ -23,7 +23,9 @@ func removeEmpty(dr *draft.Draft) (waiting []int) {
 			continue
 		}
 		if r := draft.ShowsNothing(dr, h); !r.OK() {
-			dr.Verdicts[h] = dr.About(h, r)
+			if !replaceable(dr, h) { // nothing keeps it beyond its time
+				dr.Verdicts[h] = dr.About(h, r)
+			}
 			continue
 		}
 		if dr.BuffersFixed[h] || len(dr.Buffered[h]) > 0 {
