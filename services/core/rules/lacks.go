@@ -20,7 +20,7 @@ const DriverTimeout = 10 * time.Minute
 type Lacks struct {
 	drivers, features []string // those that any class needs, sorted
 	now               time.Time
-	// shown is whether nodes that are there have something, witness the youngest of those that show that they lack it.
+	// shown is whether nodes that are there have something; where none has it, witness is the youngest of them.
 	shown   map[shown]bool
 	witness map[shown]*model.Node
 	nodes   map[model.NodeName]model.Labels
@@ -101,43 +101,44 @@ func (l *Lacks) expects(what string, by ...shown) bool {
 // features what the youngest of a pool declares, as the next one will have no older kubelet. A node need not be ready for
 // it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
 func (l *Lacks) learn(s *model.Snapshot) {
-	drifted := make(map[model.NodeName]bool)
-	for i := range s.Claims {
-		if c := &s.Claims[i]; !c.Drifted.OK() {
-			drifted[c.Node] = true
-		}
-	}
+	drifted := newDrifting(s, l.now)
 	youngest := make(map[model.PoolName]*model.Node)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		pool, typ := poolOf(n)
-		if pool == "" || drifted[n.Name] {
+		if pool == "" {
 			continue
 		}
-		if y := youngest[pool]; y == nil || y.CreateTime.Before(n.CreateTime) {
+		if y := youngest[pool]; len(l.features) > 0 && (y == nil || y.CreateTime.Before(n.CreateTime)) && !drifted.has(n) {
 			youngest[pool] = n
 		}
 		for _, d := range l.drivers {
 			has := slices.Contains(n.Drivers, d)
 			if has || l.settled(n) {
-				l.note(shown{model.LacksDriver + d, pool, typ}, has, n)
-				l.note(shown{model.LacksDriver + d, pool, ""}, has, n)
+				l.note(shown{model.LacksDriver + d, pool, typ}, has, n, drifted)
+				l.note(shown{model.LacksDriver + d, pool, ""}, has, n, drifted)
 			}
 		}
 	}
 	for pool, n := range youngest {
 		for _, f := range l.features {
 			has := slices.Contains(n.Features, f)
-			l.note(shown{what: model.LacksFeature + f, pool: pool}, has, n)
-			l.note(shown{what: model.LacksFeature + f}, has, n)
+			l.note(shown{what: model.LacksFeature + f, pool: pool}, has, n, drifted)
+			l.note(shown{what: model.LacksFeature + f}, has, n, drifted)
 		}
 	}
 }
 
-func (l *Lacks) note(k shown, has bool, n *model.Node) {
-	l.shown[k] = l.shown[k] || has
-	if w := l.witness[k]; w == nil || w.CreateTime.Before(n.CreateTime) {
-		l.witness[k] = n
+// note notes what a node shows, unless that is known, or the node has drifted.
+func (l *Lacks) note(k shown, has bool, n *model.Node, drifted *drifting) {
+	w := l.witness[k]
+	switch {
+	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted.has(n):
+	case has:
+		l.shown[k] = true
+		delete(l.witness, k)
+	default:
+		l.shown[k], l.witness[k] = false, n
 	}
 }
 
