@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -66,6 +67,18 @@ func (l *Lacks) Equal(m *Lacks) bool {
 
 // Node is a node's labels, with what it lacks.
 func (l *Lacks) Node(n *model.Node) model.Labels { return withLacks(n.Labels, l.nodes[n.Name]) }
+
+// Joining is labels that a node will have once it is registered, with the features that its kubelet lacks: that it has said
+// already.
+func (l *Lacks) Joining(n *model.Node, will model.Labels) model.Labels {
+	var more model.Labels
+	for _, lack := range l.nodes[n.Name] {
+		if _, has := will.Get(lack.Key); !has && strings.HasPrefix(lack.Key, model.LacksFeature) {
+			more = append(more, lack)
+		}
+	}
+	return withLacks(will, more)
+}
 
 // New is the labels of a node of a pool and type that is not there yet, with what it will lack: what those that are there
 // lack. Where none is, it will have all drivers, as the pods that bring them come with it; of a kubelet's features those

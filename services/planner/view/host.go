@@ -146,6 +146,9 @@ func (hb hostBuilder) expect(h *Host) {
 	}
 	if c.State < model.ClaimRegistered {
 		h.LabelSets, h.Open = hb.claimLabels(c), openLabels(c)
+		for i, ls := range h.LabelSets {
+			h.LabelSets[i] = hb.w.Lacks.Joining(h.Node, ls)
+		}
 		h.Taints = c.Taints
 	}
 	h.Taints = rules.LastingTaints(h.Taints, c, true)

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -102,6 +103,11 @@ func (c *Cluster) LabelsOn(n *model.Node) map[string]string { return LabelMap(c.
 // LabelsOfNew are labels of a node that is to come, with what it will lack.
 func (c *Cluster) LabelsOfNew(pool model.PoolName, typ model.TypeName, own model.Labels) map[string]string {
 	return LabelMap(c.lacks.New(pool, typ, own))
+}
+
+// AddJoined adds to labels that a node will have once it is registered what its kubelet lacks.
+func (c *Cluster) AddJoined(to map[string]string, n *model.Node) {
+	maps.Copy(to, LabelMap(c.lacks.Joining(n, nil)))
 }
 
 // Class is a pod's class; an empty one when the snapshot has none.

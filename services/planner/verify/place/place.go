@@ -225,6 +225,7 @@ func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
 		p.host = cmp.Or(label, string(n.Name))
 		for _, v := range p.kind.variants {
 			v.allocatable = facts.Complete(n.Allocatable, v.allocatable)
+			ps.f.Cluster.AddJoined(v.labels, n)
 		}
 	}
 	p.kind.taints = rules.LastingTaints(p.kind.taints, claim, true)
