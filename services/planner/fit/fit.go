@@ -195,14 +195,14 @@ func lackReason(label string, at *Place) model.Reason {
 	if driver, is := strings.CutPrefix(label, model.LacksDriver); is {
 		out.Message = fmt.Sprintf("the CSI driver %s is not on the node, and keeps its volumes' pods off such nodes", driver)
 		if at.Fresh {
-			out.Message = fmt.Sprintf("the CSI driver %s is on none of the nodes that are there, and keeps its volumes' pods off such nodes", driver)
+			out.Message = fmt.Sprintf("the CSI driver %s is on none of its pool's nodes that are like it, and keeps its volumes' pods off such nodes", driver)
 		}
 		out.Remedy = fmt.Sprintf("have the DaemonSet of %s run there, or take preventPodSchedulingIfMissing off its CSIDriver", driver)
 	}
 	if feature, is := strings.CutPrefix(label, model.LacksFeature); is {
 		out.Message = fmt.Sprintf("the kubelet does not declare the feature %s, which the pod needs", feature)
 		if at.Fresh {
-			out.Message = fmt.Sprintf("the kubelets that are there do not declare the feature %s, which the pod needs", feature)
+			out.Message = fmt.Sprintf("going by the youngest node, the pool's kubelets do not declare the feature %s, which the pod needs", feature)
 		}
 		out.Remedy = fmt.Sprintf("give the nodes kubelets that have %s, or leave what needs it out of the pod", feature)
 	}
