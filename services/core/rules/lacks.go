@@ -201,6 +201,19 @@ func (l *Lacks) ofNode(n *model.Node) model.Labels {
 	return out
 }
 
+// Settles is when the first node of a snapshot that still lacks a driver will have had its time for it; zero where none is
+// waited for.
+func (l *Lacks) Settles(s *model.Snapshot, now time.Time) (first time.Time) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		lacks := func(d string) bool { return !slices.Contains(n.Drivers, d) }
+		if at := n.CreateTime.Add(DriverTimeout); at.After(now) && slices.ContainsFunc(l.drivers, lacks) {
+			first = Earliest(first, at)
+		}
+	}
+	return first
+}
+
 func (l *Lacks) settled(n *model.Node) bool { return l.now.Sub(n.CreateTime) >= DriverTimeout }
 
 func poolOf(n *model.Node) (model.PoolName, model.TypeName) {

@@ -143,6 +143,11 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"a pod that ends where none waits":       {func(p *past) { p.ends(-20); p.waits(0.25); p.Snapshot.Pods = p.Snapshot.Pods[:1] }, 0},
 		"a pod that ends too late to be awaited": {func(p *past) { p.ends(-20); p.waits(2) }, 0},
 
+		"a node whose driver is late":          {func(p *past) { p.lacks(-6) }, 4},
+		"a node whose driver has come":         {func(p *past) { p.lacks(-6); p.node().Drivers = []string{"ebs.csi.aws.com"} }, 0},
+		"a node whose driver is not to come":   {func(p *past) { p.lacks(-10) }, 0},
+		"a node that no pod needs a driver of": {func(p *past) { p.lacks(-6); p.Snapshot.PodClasses[0].NeededDrivers = nil }, 0},
+
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},
 		"a buffer that is to come": {func(p *past) { p.buffer(4, 8) }, 4},
 		"a buffer that is to go":   {func(p *past) { p.buffer(-4, 8) }, 8},
@@ -175,6 +180,13 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lacks adds a pod that needs a driver, which the node, made at a minute, does not have.
+func (p *past) lacks(made float64) {
+	p.node().CreateTime = minute(made)
+	p.pod("1", -90)
+	p.Snapshot.PodClasses[0].NeededDrivers = []string{"ebs.csi.aws.com"}
 }
 
 func (p *past) protect(until time.Time) {

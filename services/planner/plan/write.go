@@ -37,10 +37,10 @@ func (c *cycle) write() model.Plan {
 	return p
 }
 
-// reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, or,
-// where disruptions were asked for, which nodes may or must go.
+// reconsider is when time alone first changes what can be bought, what buffers ask for, whose room is waited for, which
+// nodes are expected to have drivers, or, where disruptions were asked for, which nodes may or must go.
 func (c *cycle) reconsider() time.Time {
-	first := c.until
+	first := rules.Earliest(c.until, c.view.Lacks.Settles(c.Snapshot, c.Now))
 	for i := range c.Snapshot.CapacityBuffers {
 		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
 		first = rules.Earliest(first, until)
