@@ -155,9 +155,9 @@ func (l *Lacks) note(k shown, has bool, n *model.Node, drifted *drifting) {
 	}
 }
 
-// Seen says whether a node of a pool, and for drivers of a type there, has been seen with all that pods of a class need. That
-// a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere: once the node
-// that showed otherwise is gone, they would be moved to another one like it again and again.
+// Seen says whether a node of a pool, and for drivers of a type there, has been seen with all that pods of a class
+// need. That a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere:
+// once the node that showed otherwise is gone, they would be moved to another one like it again and again.
 func (l *Lacks) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.shown[shown{model.LacksDriver + d, pool, typ}] }) &&
 		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] })
