@@ -7,8 +7,13 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// drifting says which nodes of a snapshot have drifted: what the actuator found in AWS, or else what the snapshot tells.
-// It looks at a node once it is asked about it.
+// DriftedNodes says of a snapshot's nodes whether they have drifted: what the actuator found in AWS, or else what the
+// snapshot tells. It looks at a node once it is asked about it.
+func DriftedNodes(s *model.Snapshot, now time.Time) func(*model.Node) bool {
+	return newDrifting(s, now).has
+}
+
+// drifting is what DriftedNodes knows.
 type drifting struct {
 	s      *model.Snapshot
 	now    time.Time

@@ -114,7 +114,7 @@ func (l *Lacks) expects(what string, by ...shown) bool {
 // features what the youngest of a pool declares, as the next one will have no older kubelet. A node need not be ready for
 // it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
 func (l *Lacks) learn(s *model.Snapshot) {
-	drifted := newDrifting(s, l.now)
+	drifted := DriftedNodes(s, l.now)
 	youngest := make(map[model.PoolName]*model.Node)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -122,7 +122,7 @@ func (l *Lacks) learn(s *model.Snapshot) {
 		if pool == "" {
 			continue
 		}
-		if y := youngest[pool]; len(l.features) > 0 && (y == nil || y.CreateTime.Before(n.CreateTime)) && !drifted.has(n) {
+		if y := youngest[pool]; len(l.features) > 0 && (y == nil || y.CreateTime.Before(n.CreateTime)) && !drifted(n) {
 			youngest[pool] = n
 		}
 		for _, d := range l.drivers {
@@ -143,10 +143,10 @@ func (l *Lacks) learn(s *model.Snapshot) {
 }
 
 // note notes what a node shows, unless that is known, or the node has drifted.
-func (l *Lacks) note(k shown, has bool, n *model.Node, drifted *drifting) {
+func (l *Lacks) note(k shown, has bool, n *model.Node, drifted func(*model.Node) bool) {
 	w := l.witness[k]
 	switch {
-	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted.has(n):
+	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
 	case has:
 		l.shown[k] = true
 		delete(l.witness, k)

@@ -1,15 +1,14 @@
 package judge
 
 import (
-	"slices"
-
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 )
 
 // equip gives the new node of a pool and type the driver and the features that it will have, as docs/behaviours.md
-// says: the driver if a ready node of the pool and the type has it, or where there is none one of the pool, or where
+// says: the driver if a node of the pool and the type has it, or where there is none one of the pool, or where
 // there is none of these either; the features of the pool's youngest, or where it has none those that any pool's
 // youngest has, or all. Nodes that have drifted do not count.
 func (t *trial) equip(n *model.Node, pool model.PoolName, typ model.TypeName) {
@@ -17,12 +16,11 @@ func (t *trial) equip(n *model.Node, pool model.PoolName, typ model.TypeName) {
 		return
 	}
 	var alike, own []*model.Node
-	youngest := make(map[string]*model.Node)
+	youngest, drifted := make(map[string]*model.Node), rules.DriftedNodes(&t.c.Input.Snapshot, t.c.Input.Now)
 	for i := range t.c.Input.Snapshot.Nodes {
 		x := &t.c.Input.Snapshot.Nodes[i]
 		of, _ := x.Labels.Get(labels.NodePool)
-		drifted := func(c model.Claim) bool { return c.Node == x.Name && !c.Drifted.OK() }
-		if of == "" || !x.Ready || slices.ContainsFunc(t.c.Input.Snapshot.Claims, drifted) {
+		if of == "" || drifted(x) {
 			continue
 		}
 		if y := youngest[of]; y == nil || y.CreateTime.Before(x.CreateTime) {
