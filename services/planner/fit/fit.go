@@ -283,9 +283,11 @@ func exists(key string) require.Requirement {
 }
 
 // MayRun says whether pods of a profile may turn up at a place, as a DaemonSet's do: what is not decided yet may turn out
-// in their favour.
+// in their favour. Where they can't reach what they need they are made all the same, and stay pending.
 func MayRun(p *view.Profile, at *Place) bool {
-	return Tolerates(p, at) && maySelect(p, at)
+	return Tolerates(p, at) && maySelect(p, at) && !slices.ContainsFunc(p.Volumes, func(reach []require.Set) bool {
+		return len(reach) > 0 && !slices.ContainsFunc(reach, at.maybeAll)
+	})
 }
 
 func maySelect(p *view.Profile, at *Place) bool {

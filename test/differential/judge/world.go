@@ -190,6 +190,7 @@ func (w *world) reset() error {
 }
 
 // daemons are the pods that DaemonSets will still start on a node: where it has capacity for them or not, they are ahead.
+// Where the node lacks what they need they are made, too, and stay pending, which no other pod's rules see.
 func (t *trial) daemons(n *kube.Node) []*kube.Pod {
 	if made, is := t.made.daemons[n]; is {
 		return made
@@ -208,7 +209,7 @@ func (t *trial) daemons(n *kube.Node) []*kube.Pod {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
 			Key: "node.kubernetes.io/unschedulable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
 		})
-		if admits(pod, n) {
+		if admits(pod, n) && n.Has(class) {
 			out = append(out, pod)
 		}
 	}

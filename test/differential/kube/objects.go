@@ -197,6 +197,16 @@ func NewNode(n *model.Node) *Node {
 	return &Node{Node: out, devices: published(out.Name, n.Devices), attach: csiNode(n)}
 }
 
+// Has says whether a node has the drivers and the features that pods of a class need.
+func (n *Node) Has(c *model.PodClass) bool {
+	lacks := func(feature string) bool { return !slices.Contains(n.Status.DeclaredFeatures, feature) }
+	runs := func(d string) bool {
+		return n.attach != nil && slices.ContainsFunc(n.attach.Spec.Drivers, func(x storagev1.CSINodeDriver) bool { return x.Name == d })
+	}
+	return !slices.ContainsFunc(c.NeededFeatures, lacks) &&
+		!slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !runs(d) })
+}
+
 func labels(ls model.Labels) map[string]string {
 	out := make(map[string]string, len(ls))
 	for _, l := range ls {

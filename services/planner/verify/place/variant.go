@@ -83,8 +83,11 @@ func newTerms(from []model.NodeAffinityTerm) terms {
 	return out
 }
 
-// met is how certain it is that one of the terms holds.
+// met is how certain it is that one of the terms holds; no term at all asks for nothing.
 func (ts terms) met(v *Variant) certainty {
+	if len(ts) == 0 {
+		return surely
+	}
 	best := never
 	for _, t := range ts {
 		if len(t) > 0 {
@@ -122,12 +125,10 @@ func newNodeRules(class *model.PodClass) *nodeRules {
 		r.selector = append(r.selector, require.Value(labels.Normal(l.Key), l.Value))
 	}
 	for _, v := range class.Volumes {
-		if len(v.Terms) > 0 {
-			r.reach = append(r.reach, reachable{"its volume " + v.Name, newTerms(v.Terms)})
-		}
+		r.reach = append(r.reach, reachable{"its volume " + v.Name, newTerms(v.Terms)})
 	}
 	for _, d := range class.DeviceClaims {
-		if d.Allocated && len(d.Terms) > 0 {
+		if d.Allocated {
 			r.reach = append(r.reach, reachable{"the devices of its claim " + d.Name, newTerms(d.Terms)})
 		}
 	}
@@ -136,11 +137,7 @@ func newNodeRules(class *model.PodClass) *nodeRules {
 
 // admits is how certain it is that the node selector and the required node affinity are met (NodeAffinity).
 func (r *nodeRules) admits(v *Variant) certainty {
-	out := metAll(r.selector, v)
-	if len(r.affinity) > 0 {
-		out = min(out, r.affinity.met(v))
-	}
-	return out
+	return min(metAll(r.selector, v), r.affinity.met(v))
 }
 
 // tolerates finds a taint that keeps pods of the class away (TaintToleration); ok is true when there is none.
@@ -154,12 +151,16 @@ func (r *nodeRules) tolerates(taints []model.Taint) (against model.Taint, ok boo
 	return model.Taint{}, true
 }
 
-// start is how certain it is that a DaemonSet's pods of the class start on a node.
+// start is how certain it is that a DaemonSet's pods of the class start on a node, and do not stay pending there.
 func (r *nodeRules) start(taints []model.Taint, v *Variant) certainty {
 	if _, ok := r.tolerates(taints); !ok {
 		return never
 	}
-	return r.admits(v)
+	out := r.admits(v)
+	for _, x := range r.reach {
+		out = min(out, x.terms.met(v))
+	}
+	return out
 }
 
 // refuses says what a variant does not meet for sure; "" when it meets all.
@@ -172,7 +173,7 @@ func (r *nodeRules) refuses(taints []model.Taint, v *Variant) string {
 			return "its node selector " + l.Key + "=" + l.Value + " is not met"
 		}
 	}
-	if len(r.affinity) > 0 && r.affinity.met(v) != surely {
+	if r.affinity.met(v) != surely {
 		return "no term of its required node affinity is met"
 	}
 	for _, x := range r.reach {
