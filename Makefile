@@ -186,7 +186,8 @@ standalone: ## Build each module with the workspace off, as images and outside u
 e2e: $(BIN)/.tools controlplane observers ## The tests that run a real control plane, one package at a time
 	@# Compile first and in parallel; with -short and no test to run nothing starts.
 	@go test -short -run '^$$' -vet=off ./test/... > /dev/null
-	$(RETRIED) --packages ./test/... -- -count=1 -vet=off -p 1 -timeout 30m
+	@# Stories mostly wait, and take a quarter of a processor each: four at a time.
+	$(RETRIED) --packages ./test/... -- -count=1 -vet=off -p 1 -parallel 4 -timeout 30m
 	$(retried)
 
 .PHONY: differential

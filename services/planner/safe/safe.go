@@ -11,14 +11,20 @@ package safe
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
 // mostExclusions is how many times claims are excluded before a plan goes without disruptions; the last time it is all
 // those that were to go by choice.
 const mostExclusions = 3
+
+// retry is how long after a plan that does without something another one is worth a try: it may be better, as panics come
+// and go with what they come from, and nothing else need happen meanwhile.
+const retry = 15 * time.Second
 
 // Answer is what came of an input.
 type Answer struct {
@@ -51,27 +57,36 @@ type Thrown struct {
 // that are to blame, a few times, then without any disruptions by choice, and then without any at all. What asks for
 // one kind of decision alone gets that kind, or a plan that is broken. decide may fill in of the input what it knows
 // better, as a session does with the snapshot, also when it panics. anew decides about a whole input, with nothing kept
-// from before; it is asked to find the pods and pools that the planner fails on, unless it is nil. The error is theirs.
+// from before; it is asked to find the pods and pools that the planner fails on, unless it is nil. A plan that does without
+// something asks for another one soon. The error is theirs.
 func Decide(in model.Input, decide func(*model.Input) (model.Plan, error), anew func(model.Input) (model.Plan, error)) (Answer, error) {
 	a := Answer{Input: in}
+	err := a.find(decide, anew)
+	if a.Failed != nil {
+		a.Plan.ReconsiderTime = rules.Earliest(a.Plan.ReconsiderTime, in.Now.Add(retry))
+	}
+	return a, err
+}
+
+func (a *Answer) find(decide func(*model.Input) (model.Plan, error), anew func(model.Input) (model.Plan, error)) error {
 	for {
 		if err := a.try(decide); err != nil || len(a.Broken) == 0 {
-			return a, err
+			return err
 		}
 		if a.Failed == nil {
 			first := a.Input
 			a.Failed = &first
 		}
-		next := exclude(&a)
+		next := exclude(a)
 		switch {
 		case len(next) > 0:
 			a.Input.Exclude = slices.Sorted(slices.Values(slices.Concat(a.Input.Exclude, next)))
 		case len(a.Input.Kinds) != 1:
 			a.Input.Kinds = []model.DecisionKind{model.KindProvision}
 		case a.Input.Kinds[0] == model.KindProvision && anew != nil:
-			return a, a.leaveOut(anew)
+			return a.leaveOut(anew)
 		default:
-			return a, nil
+			return nil
 		}
 		a.Thrown = append(a.Thrown, Thrown{Broken: a.Broken, Excluded: next})
 	}

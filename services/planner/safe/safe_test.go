@@ -124,6 +124,9 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 			if err != nil || len(a.Broken) > 0 != tc.broken || provision(&a.Input) != tc.kinded {
 				t.Errorf("%v: %v is broken, asked was %v", err, a.Broken, a.Input.Kinds)
 			}
+			if soon := a.Plan.ReconsiderTime; len(tc.thrown)+len(a.Broken) > 0 != soon.Equal(in.Now.Add(15*time.Second)) {
+				t.Errorf("%d plans were thrown away, and the next one is asked for at %s", len(a.Thrown), soon)
+			}
 			var all []model.ClaimID
 			var got [][]model.ClaimID
 			for _, x := range a.Thrown {

@@ -132,7 +132,8 @@ type Plan struct {
 	// for long enough, a budget's window opens or closes, an offering is believed to be available again. Ask for another
 	// plan then. After "now"; absent when time changes nothing. A plan that was asked for PROVISION alone knows nothing of
 	// nodes that may go: keep what the last plan for everything said. Evictions get cheaper bit by bit while pods run, which
-	// no time stands for: where nothing else asks for a plan, ask for one a minute.
+	// no time stands for: where nothing else asks for a plan, ask for one a minute. A plan that does without something which
+	// the planner failed on says a time soon after "now".
 	ReconsiderTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=reconsider_time,json=reconsiderTime,proto3" json:"reconsider_time,omitempty"`
 	// How long the parts of the work took, for people who look for what was slow. No decision depends on it; it is no part of
 	// the input hash, and to be left out of comparisons.
