@@ -150,8 +150,9 @@ func TestLoadsWithoutRulesAreNearTheirBound(t *testing.T) {
 
 func TestLoadsWithManyRulesAreNearTheirBound(t *testing.T) {
 	// These were 6.0 and 5.1 % above it: pods went where each is cheapest by itself, away from nodes that others keep half
-	// empty, and the bound knew less of those.
-	for _, load := range []string{"G3-2000", "mix-2000"} {
+	// empty, and the bound knew less of those. G3-450 was 7.3 % above: a few hundred pods, and more requests than a
+	// programme takes, had a tenth of the work that some fewer requests have.
+	for _, load := range []string{"G3-450", "G3-2000", "mix-2000"} {
 		r, err := bench.Measure(bench.Job{Catalog: "market", Workload: load})
 		if err != nil {
 			t.Fatal(err)
