@@ -159,6 +159,7 @@ func TestWhatTheAPIServerWouldRefuseIsSaid(t *testing.T) {
 		"half a device":                  {"Pod", "{containers: [{name: c, image: c, resources: {limits: {nvidia.com/gpu: 500m}}}]}", c + "limits.nvidia.com/gpu: 500m is no whole number; the API server refuses that"},
 		"less than nothing":              {"Pod", "{containers: [{name: c, image: c, resources: {requests: {cpu: -1}}}]}", c + "requests.cpu: -1 is negative; the API server refuses that"},
 		"half a byte":                    {"Pod", "{containers: [{name: c, image: c, resources: {requests: {memory: 512m}}}]}", c + "requests.memory: 512m is in thousandths of a byte; did you mean 512Mi?"},
+		"a fraction of what is large":    {"Pod", "{containers: [{name: c, image: c, resources: {requests: {memory: 1.2Gi, ephemeral-storage: 3.3Mi}}}]}", ""},
 		"millions of processors":         {"Pod", "{containers: [{name: c, image: c, resources: {requests: {cpu: 500M}}}]}", c + "requests.cpu: 500M is in millions; did you mean 500m?"},
 		"no resource at all":             {"Pod", "{containers: [{name: c, image: c, resources: {requests: {'': 1}}}]}", c + "requests.: has no resource's name; the API server refuses that"},
 		"two containers of one name":     {"Pod", "{containers: [{name: c, image: c}], initContainers: [{name: c, image: c}]}", "spec.initContainers[0].name: spec.containers[0] has the name c too; the API server refuses that"},

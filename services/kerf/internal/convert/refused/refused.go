@@ -163,6 +163,7 @@ func IsDevice(name corev1.ResourceName) bool {
 // amount says what is wrong with how much is asked for; "" for nothing.
 func amount(name corev1.ResourceName, q resource.Quantity) string {
 	const thousandths, most = 1000, 10_000 // more processors than any machine has
+	const little = 1 << 20                 // 1.2Gi has a fraction too, and is meant
 	text := q.String()
 	switch part := q.MilliValue()%thousandths != 0; {
 	case name == "":
@@ -173,7 +174,7 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 		return text + " is negative" + ByServer
 	case part && IsDevice(name):
 		return text + " is no whole number" + ByServer
-	case (name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage) && strings.HasSuffix(text, "m"):
+	case (name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage) && strings.HasSuffix(text, "m") && q.Value() < little:
 		return fmt.Sprintf("%s is in thousandths of a byte; did you mean %sMi?", text, strings.TrimSuffix(text, "m"))
 	case name == corev1.ResourceCPU && q.Value() > most && strings.HasSuffix(text, "M"):
 		return fmt.Sprintf("%s is in millions; did you mean %sm?", text, strings.TrimSuffix(text, "M"))
