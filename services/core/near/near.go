@@ -30,8 +30,11 @@ func Value(value string, all []string) string {
 }
 
 // Names lists the names that are like one: those that contain it or are contained in it, then those that are a
-// few keystrokes away. Names far from it are left out.
+// few keystrokes away. Names far from it are left out, and all others where one is spelled as it is, but for capitals.
 func Names(name string, all []string) []string {
+	if i := slices.IndexFunc(all, func(o string) bool { return strings.EqualFold(o, name) }); i >= 0 {
+		return []string{all[i]}
+	}
 	type scored struct {
 		name  string
 		score int

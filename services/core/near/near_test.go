@@ -27,6 +27,9 @@ func TestNames(t *testing.T) {
 	if got := near.Question("Nodepool", all); got != "did you mean NodePool?" {
 		t.Error(got)
 	}
+	if got := near.Question("Containers", []string{"initContainers", "containers"}); got != "did you mean containers?" {
+		t.Errorf("of another capital: %s", got)
+	}
 	if got := near.Question("x", nil); got != "" {
 		t.Error(got)
 	}
