@@ -373,7 +373,7 @@ func TestWhatAnUnknownFieldMeans(t *testing.T) {
 		"settings of the kubelet":      {pool + "spec: {template: {spec: {kubelet: {maxPods: 3}}}}", "the settings are spec.kubelet of the EC2NodeClass since v1"},
 		"a reference of v1beta1":       {pool + "spec: {template: {spec: {nodeClassRef: {apiVersion: a/v1}}}}", "since v1 it is group: karpenter.k8s.aws"},
 		"an operator of a taint":       {pool + "spec: {template: {spec: {taints: [{key: a, operator: Exists}]}}}", "taints have none, tolerations do"},
-		"in a list":                    {class + "spec: {blockDeviceMappings: [{deviceName: a, ebs: {volumesize: 1Gi}}]}", "spec.blockDeviceMappings[0].ebs.volumesize: unknown field: ignored; did you mean volumeSize or volumeType?"},
+		"in a list":                    {class + "spec: {blockDeviceMappings: [{deviceName: a, ebs: {volumesize: 1Gi}}]}", "spec.blockDeviceMappings[0].ebs.volumesize: unknown field: ignored; did you mean volumeSize?"},
 		"nothing that could be meant":  {class + "spec: {zzzzzzzzzz: 1}", "spec.zzzzzzzzzz: unknown field: ignored"},
 		"a field of a pod's container": {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, imag: b}]}", "did you mean image or imagePullPolicy?"},
 	} {
