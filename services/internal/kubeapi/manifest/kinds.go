@@ -47,6 +47,7 @@ const (
 	refuseIt                      // Kerf would need it, and can't read it
 	listIt                        // a list of other objects
 	foreignIt                     // another program's, which users may take for Kerf's
+	kustomizeIt                   // says what kustomize makes of other files
 	scaleIt                       // says how many replicas a workload has
 	rolloutIt                     // makes pods as a Deployment does
 	controllerIt                  // makes pods as a ReplicaSet does

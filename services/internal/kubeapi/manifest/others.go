@@ -17,7 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/kustomize"
 )
 
 // autoMode is the group of EKS Auto Mode's kinds.
@@ -31,7 +31,7 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 	case gv.Group == autoMode:
 		return foreignIt, autoModeText
 	case gv.Group == "kustomize.config.k8s.io":
-		return foreignIt, "what kustomize would make of the files is not known; to plan for it, " + template.RenderIt
+		return kustomizeIt, ""
 	case gv.Group == "" && kind == "ReplicationController":
 		return controllerIt, ""
 	case gv.Group == "autoscaling" && kind == "HorizontalPodAutoscaler":
@@ -45,6 +45,37 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 	default:
 		return skipIt, ""
 	}
+}
+
+// documents are those of a source; none of one that is a patch.
+func (r *reader) documents(src Source) []document {
+	if by := r.patches[kustomize.Same(src.Name)]; by != "" {
+		r.warn(Place{Source: src.Name}, "", "", "skipped: a patch for kustomize: "+by+" changes other objects with it")
+		return nil
+	}
+	docs, err := split(src)
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+	return docs
+}
+
+// kustomizations are the documents of the sources, by their place, that say which of the others are patches: they are
+// read first.
+func (r *reader) kustomizations(sources []Source) map[int][]document {
+	found := map[int][]document{}
+	for i, src := range sources {
+		if !kustomize.IsFile(src.Name) {
+			continue
+		}
+		found[i] = r.documents(src)
+		for _, d := range found[i] {
+			for _, name := range kustomize.Patches(src.Name, d.json) {
+				r.patches[name] = src.Name
+			}
+		}
+	}
+	return found
 }
 
 // foreignPool leaves out pools whose nodes are another provider's.

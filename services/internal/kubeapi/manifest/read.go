@@ -20,6 +20,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/kustomize"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/skips"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
@@ -59,11 +60,12 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}}
-	for _, src := range sources {
-		docs, err := split(src)
-		if err != nil {
-			r.errs = append(r.errs, err)
+	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}}
+	built := r.kustomizations(sources)
+	for i, src := range sources {
+		docs, known := built[i]
+		if !known {
+			docs = r.documents(src)
 		}
 		if r.inFolder = src.Found; src.Found {
 			docs = r.manifests(docs)
@@ -135,7 +137,8 @@ type reader struct {
 	kinds    kinds
 	read     []entry
 	seen     map[identity]entry
-	inFolder bool // whether the source that is read was named by its folder
+	inFolder bool              // whether the source that is read was named by its folder
+	patches  map[string]string // the kustomization that patches with a file, by the file's name
 	skipped  skips.List
 	scalers  []scaler
 	warnings []Warning
@@ -146,6 +149,7 @@ type reader struct {
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	Patch      string `json:"$patch"`
 	Metadata   struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
@@ -183,11 +187,16 @@ func (r *reader) object(doc document, depth int) {
 		return
 	}
 	treatment, problem := r.kinds.treat(h.APIVersion, h.Kind)
+	if h.Patch != "" {
+		treatment, problem = foreignIt, "$patch: "+h.Patch+" makes it a patch for kustomize, which kerf does not run"
+	}
 	switch treatment {
 	case skipIt:
 		r.skip(doc, h)
 	case foreignIt:
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
+	case kustomizeIt:
+		r.warn(doc.place, h.title(), "", "skipped: kerf does not run kustomize: what it changes, and where, is not known; to plan for it: kustomize build "+kustomize.Folder(doc.place.Source)+" | kerf plan -f -")
 	case scaleIt, rolloutIt, jobIt, controllerIt:
 		r.stranger(doc, h, treatment)
 	case refuseIt:

@@ -64,6 +64,10 @@ func (r *reader) scale() {
 			return ok && e.object.GetObjectKind().GroupVersionKind().Kind == to.Kind && m.GetName() == to.Name &&
 				namespace(m.GetNamespace()) == namespace(s.Metadata.Namespace)
 		})
+		if to.Name == "" {
+			r.warn(s.place, s.name, "spec.scaleTargetRef.name", "is missing: skipped, as it scales nothing")
+			continue
+		}
 		if i < 0 {
 			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, is not among the files", to.Kind, to.Name))
 			continue
