@@ -78,6 +78,8 @@ func TestWhatIsNoYAMLMayBeMeantForOthers(t *testing.T) {
 		"a chart's":              {pod + "    {{- toYaml .Values.labels }}\n", "helm template", true},
 		"lines of Terraform":     {pod + "    ${indent(4, yamlencode(labels))}\n    tier: a\n", "templatefile", true},
 		"conditions of it":       {pod + "%{ if team != \"\" ~}\n    team: ${team}\n%{ endif ~}\n", "templatefile", true},
+		"a list of Terraform's":  {pod + "    tier: a\nspec: {nodeSelector: {a: [${zones}]}}\n", "templatefile", true},
+		"a script's":             {pod + "    tier: a\n__MORE_LABELS__\nspec: {}\n", "__MORE_LABELS__ was not filled in", false},
 		"an excerpt":             {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  ...\n  nodeName: b\n", "left out", false},
 		"an excerpt of a page":   {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n…\n  nodeName: b\n", "left out", false},
 		"indented with a tab":    {pod + "\t\tteam: a\n", "a line begins with a tab", false},

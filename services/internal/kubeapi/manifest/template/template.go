@@ -13,9 +13,11 @@ import (
 const RenderIt = "give kerf what it renders, as in helm template . | kerf plan -f -"
 
 var (
-	terraformLine = regexp.MustCompile(`(?m)^[ \t]*[$%]\{`)
+	terraformLine = regexp.MustCompile(`(?m)^[ \t]*[$%]\{|^[^#'"\n]*[\[,][ \t]*\$\{`) // in a list, its brace begins an object
 	tabbedLine    = regexp.MustCompile(`(?m)^ *\t`)
 	variable      = regexp.MustCompile(`\$(\{|[A-Z_][A-Z0-9_]*)`)
+	placeholder   = regexp.MustCompile(`__[A-Z][A-Z0-9_]*__|<[A-Z][A-Z0-9_-]*>`)
+	standsAlone   = regexp.MustCompile(`(?m)^[ \t]*(__[A-Z][A-Z0-9_]*__|<[A-Z][A-Z0-9_-]*>)[ \t\r]*$`)
 	leftOutLine   = regexp.MustCompile(`(?m)^[ \t]*(\.{2,}|…)[ \t\r]*$`)
 )
 
@@ -33,6 +35,8 @@ func MeantFor(text []byte, problem string) string {
 		return "; it looks like a template of Terraform or envsubst: give kerf what templatefile or envsubst makes of it"
 	case strings.Contains(problem, "cannot start any token") && tabbedLine.Match(text):
 		return "; a line begins with a tab, and YAML is indented with spaces"
+	case standsAlone.Match(text):
+		return Unfilled(string(standsAlone.FindSubmatch(text)[1]))
 	case leftOutLine.Match(text):
 		return "; a line of dots stands where something was left out: write that, or remove the line"
 	default:
@@ -40,10 +44,14 @@ func MeantFor(text []byte, problem string) string {
 	}
 }
 
-// Unfilled says it of a value that has a variable of a shell's in it; "" of others.
+// Unfilled says it of a value that has a variable of a shell's in it, or what a script puts another in the place of, such
+// as __NAME__ or <NAME>; "" of others.
 func Unfilled(value string) string {
 	switch name := variable.FindString(value); name {
 	case "":
+		if name := placeholder.FindString(value); name != "" {
+			return "; " + name + " was not filled in"
+		}
 		return ""
 	case "${":
 		return "; ${…} was not filled in: envsubst does that"
