@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -109,11 +110,11 @@ func (r *Result) provider(old *Provisioner, profile string, path *field.Path) ka
 		r.fail(field.Forbidden(path.Child("provider"), "set either provider or providerRef"))
 	case old.Spec.Provider != nil:
 		template := &AWSNodeTemplate{Spec: *old.Spec.Provider}
-		template.Name = old.Name
+		template.Name = cmp.Or(old.Name, "unnamed") // one that has no name is told of where objects get theirs
 		inner := convertAWSNodeTemplate(template, profile)
-		ref.Name = old.Name
+		ref.Name = template.Name
 		r.Class, _ = inner.Object.(*awsv1.EC2NodeClass)
-		r.note(path.Child("provider"), "becomes the EC2NodeClass %s", old.Name)
+		r.note(path.Child("provider"), "becomes the EC2NodeClass %s", ref.Name)
 		for _, n := range inner.Notes {
 			r.Notes = append(r.Notes, Note{Field: innerField(path, n.Field), Message: n.Message})
 		}

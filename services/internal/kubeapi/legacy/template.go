@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -52,11 +53,11 @@ func convertAWSNodeTemplate(old *AWSNodeTemplate, profile string) Result {
 	class := &awsv1.EC2NodeClass{ObjectMeta: copyMeta(old.ObjectMeta)}
 	class.SetGroupVersionKind(awsv1.EC2NodeClassGVK())
 	s := &class.Spec
-	for _, t := range r.terms(old.Spec.SubnetSelector, path.Child("subnetSelector")) {
+	for _, t := range r.selected(old.Spec.SubnetSelector, path.Child("subnetSelector"), "subnets in all zones") {
 		s.SubnetSelectorTerms = append(s.SubnetSelectorTerms, awsv1.SubnetSelectorTerm{ID: t.id, Tags: t.tags})
 	}
 	if len(old.Spec.SecurityGroupSelector) > 0 || old.Spec.LaunchTemplate == nil {
-		for _, t := range r.terms(old.Spec.SecurityGroupSelector, path.Child("securityGroupSelector")) {
+		for _, t := range r.selected(old.Spec.SecurityGroupSelector, path.Child("securityGroupSelector"), "groups that nodes can join with") {
 			s.SecurityGroupSelectorTerms = append(s.SecurityGroupSelectorTerms, awsv1.SecurityGroupSelectorTerm{ID: t.id, Tags: t.tags})
 		}
 	}
@@ -100,13 +101,18 @@ type term struct {
 	tags            map[string]string
 }
 
+// selected are the terms of a selector, which had a default once: tags of the cluster's name, which is not known here.
+func (r *Result) selected(selector map[string]string, path *field.Path, assumed string) []term {
+	if len(selector) == 0 {
+		r.gap(field.Required(path, "select by at least one tag"), assumed)
+		return []term{{tags: map[string]string{labels.TagDiscovery: "assumed"}}}
+	}
+	return r.terms(selector, path)
+}
+
 // terms turns a map of tags whose values can list alternatives into terms, one for
 // each combination.
 func (r *Result) terms(selector map[string]string, path *field.Path) []term {
-	if len(selector) == 0 {
-		r.fail(field.Required(path, "select by at least one tag"))
-		return nil
-	}
 	if len(selector) > 1 && (selector["aws-ids"] != "" || selector["aws::ids"] != "") {
 		r.fail(field.Forbidden(path, "ids can't be combined with tags any more: select by either"))
 		return nil
