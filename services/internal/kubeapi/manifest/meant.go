@@ -22,6 +22,9 @@ func meant(h header, obj any, path string) string {
 	if h.Kind == karpenterv1.KindNodePool && strings.Contains(path, "aints[") && strings.HasSuffix(path, ".operator") {
 		return "; taints have none, tolerations do"
 	}
+	if slices.Contains([]string{"name", "namespace", "labels", "annotations"}, path) {
+		return "; did you mean metadata." + path + "?"
+	}
 	place, name := unknownIn(reflect.TypeOf(obj), path)
 	if place == nil {
 		return ""

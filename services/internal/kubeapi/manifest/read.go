@@ -12,14 +12,12 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/kustomize"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/skips"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
@@ -378,70 +376,6 @@ func (r *reader) decode(doc document, h header, obj any) bool {
 		}
 	}
 	return !r.options.Strict || len(problems) == 0
-}
-
-// wrongValue reports values of the wrong type or form: each that can be told from the others, in the order of their fields.
-func (r *reader) wrongValue(doc document, h header, obj any, err error) {
-	var wrong []culprit.Culprit
-	if len(doc.json) <= maxSearched {
-		wrong = culprit.Find(doc.json, MaxErrors, func(text []byte) error {
-			fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
-			_, err := kjson.UnmarshalStrict(text, fresh)
-			return err
-		})
-	}
-	if len(wrong) == 0 {
-		wrong = []culprit.Culprit{{Err: err}}
-	}
-	for _, c := range wrong {
-		if r.full() {
-			return
-		}
-		place := doc.place
-		if c.Path != "" {
-			place.Line = lineOf(doc, c.Path)
-		}
-		r.fail(place, h.title(), c.Path, problemOf(doc, c)+renamed(h, c.Path))
-	}
-}
-
-// problemOf says in a user's words what is wrong with a value.
-func problemOf(doc document, c culprit.Culprit) string {
-	problem := strings.TrimPrefix(c.Err.Error(), "json: ")
-	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](c.Err); ok {
-		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
-		if text := written(doc, c.Path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
-			problem += fmt.Sprintf(": YAML 1.1 takes %s for one; write %q", text, text)
-		}
-	}
-	if errors.Is(c.Err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
-		problem = "want a quantity such as 2, 500m or 4Gi"
-		if text, ok := c.Value.(string); ok {
-			problem += fmt.Sprintf(", got %q", text)
-		}
-	}
-	if text, ok := c.Value.(string); ok {
-		problem += template.Unfilled(text)
-	}
-	return problem
-}
-
-// wanted says in a user's words what a Go type takes.
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.String:
-		return "a text (in quotes)"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object of fields"
-	default:
-		return t.String()
-	}
 }
 
 // add takes an object unless its name is missing or taken.
