@@ -1,10 +1,9 @@
 package manifest
 
 import (
-	"strconv"
-	"strings"
-
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/fields"
 )
 
 // maxSearched is how many bytes a document may have for a field to be looked for in it, which is a courtesy only.
@@ -52,7 +51,7 @@ func find(node *yaml.Node, path string) (line int, value *yaml.Node) {
 	switch node.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			rest, ok := cutKey(path, node.Content[i].Value)
+			rest, ok := fields.CutKey(path, node.Content[i].Value)
 			if ok && rest == "" {
 				return node.Content[i].Line, node.Content[i+1]
 			}
@@ -64,7 +63,7 @@ func find(node *yaml.Node, path string) (line int, value *yaml.Node) {
 			}
 		}
 	case yaml.SequenceNode:
-		index, rest, ok := cutIndex(path)
+		index, rest, ok := fields.CutIndex(path)
 		if !ok || index >= len(node.Content) {
 			return 0, nil
 		}
@@ -98,32 +97,4 @@ func repeated(node *yaml.Node) bool {
 		}
 	}
 	return false
-}
-
-// cutKey takes a key off the front of a path.
-func cutKey(path, key string) (string, bool) {
-	rest, found := strings.CutPrefix(path, key)
-	switch {
-	case !found:
-		return "", false
-	case rest == "" || rest[0] == '[':
-		return rest, true
-	case rest[0] == '.':
-		return rest[1:], true
-	default:
-		return "", false
-	}
-}
-
-// cutIndex takes "[3]" off the front of a path.
-func cutIndex(path string) (int, string, bool) {
-	if !strings.HasPrefix(path, "[") {
-		return 0, "", false
-	}
-	number, rest, found := strings.Cut(path[1:], "]")
-	index, err := strconv.Atoi(number)
-	if !found || err != nil || index < 0 {
-		return 0, "", false
-	}
-	return index, strings.TrimPrefix(rest, "."), true
 }

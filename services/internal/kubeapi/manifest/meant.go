@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/fields"
 )
 
 // maxNested is how deep fields are looked for.
@@ -25,14 +26,14 @@ func meant(h header, obj any, path string) string {
 	if slices.Contains([]string{"name", "namespace", "labels", "annotations"}, path) {
 		return "; did you mean metadata." + path + "?"
 	}
-	place, name := unknownIn(reflect.TypeOf(obj), path)
+	place, name := fields.Unknown(reflect.TypeOf(obj), path)
 	if place == nil {
 		return ""
 	}
-	if at := elsewhere(reflect.TypeOf(obj), name, maxNested); len(at) == 1 {
+	if at := fields.Elsewhere(reflect.TypeOf(obj), name, maxNested); len(at) == 1 {
 		return "; did you mean " + at[0] + "?"
 	}
-	if question := near.Question(name, fieldNames(place)); question != "" {
+	if question := near.Question(name, fields.Names(place)); question != "" {
 		return "; " + question
 	}
 	return ""
@@ -61,84 +62,4 @@ func renamed(h header, path string) string {
 	default:
 		return ""
 	}
-}
-
-// unknownIn follows a path to the struct that does not know its next field.
-func unknownIn(t reflect.Type, path string) (place reflect.Type, name string) {
-	for {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch t.Kind() {
-		case reflect.Slice:
-			_, rest, ok := cutIndex(path)
-			if !ok {
-				return nil, ""
-			}
-			t, path = t.Elem(), rest
-		case reflect.Struct:
-			i := slices.IndexFunc(fieldsOf(t), func(f field) bool {
-				_, ok := cutKey(path, f.name)
-				return ok
-			})
-			if i < 0 {
-				name, _, _ = strings.Cut(path, ".")
-				name, _, _ = strings.Cut(name, "[")
-				return t, name
-			}
-			f := fieldsOf(t)[i]
-			path, _ = cutKey(path, f.name)
-			t = f.of
-		default: // of a map any key may be one
-			return nil, ""
-		}
-	}
-}
-
-// field is one of a struct, by its name in manifests.
-type field struct {
-	name string
-	of   reflect.Type
-}
-
-func fieldsOf(t reflect.Type) []field {
-	var out []field
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			out = append(out, field{name, f.Type})
-		}
-	}
-	return out
-}
-
-func fieldNames(t reflect.Type) []string {
-	var out []string
-	for _, f := range fieldsOf(t) {
-		out = append(out, f.name)
-	}
-	return out
-}
-
-// elsewhere are the paths of fields of that name, but for those of lists' items and of the metadata that all kinds have.
-func elsewhere(t reflect.Type, name string, depth int) []string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || depth == 0 {
-		return nil
-	}
-	var out []string
-	for _, f := range fieldsOf(t) {
-		if f.name == name {
-			out = append(out, f.name)
-		}
-		if f.name == "metadata" || f.name == "status" {
-			continue
-		}
-		for _, at := range elsewhere(f.of, name, depth-1) {
-			out = append(out, f.name+"."+at)
-		}
-	}
-	return out
 }
