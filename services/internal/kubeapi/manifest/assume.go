@@ -18,6 +18,7 @@ const Assumed = "assumed"
 // assume fills in what is missing where a plan does not depend on it, and says so.
 func (r *reader) assume() {
 	r.giveNames()
+	r.countOnce()
 	r.takeTemplates()
 	r.scale()
 	classes := map[string]bool{}

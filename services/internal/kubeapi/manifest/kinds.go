@@ -52,6 +52,7 @@ const (
 	rolloutIt                     // makes pods as a Deployment does
 	controllerIt                  // makes pods as a ReplicaSet does
 	jobIt                         // makes Jobs
+	podsIt                        // makes pods that its text says
 )
 
 // kinds knows what to do with each kind.

@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/kustomize"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/workloads"
 )
 
 // autoMode is the group of EKS Auto Mode's kinds.
@@ -42,6 +43,8 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 		return jobIt, ""
 	case gv.Group == "argoproj.io" && kind == "Rollout":
 		return rolloutIt, ""
+	case workloads.New(gv.WithKind(kind).GroupKind()) != nil:
+		return podsIt, ""
 	default:
 		return skipIt, ""
 	}
@@ -109,6 +112,8 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 		r.scaledJob(doc, h)
 	case t == controllerIt:
 		r.controller(doc, h)
+	case t == podsIt:
+		r.maker(doc, h)
 	default:
 		r.scaler(doc, h)
 	}
@@ -203,6 +208,60 @@ func templateGroups() map[string]schema.GroupVersion {
 	return map[string]schema.GroupVersion{
 		"Deployment": appsv1.SchemeGroupVersion, "ReplicaSet": appsv1.SchemeGroupVersion, "PodTemplate": corev1.SchemeGroupVersion,
 	}
+}
+
+// maker reads an object for the pods that its controller makes.
+func (r *reader) maker(doc document, h header) {
+	form := workloads.New(h.kind().GroupKind())
+	if err := json.Unmarshal(doc.json, form); err != nil {
+		r.wrongValue(doc, h, form, err)
+		return
+	}
+	var own struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(doc.json, &own); err != nil {
+		r.wrongValue(doc, h, &own, err)
+		return
+	}
+	if workloads.Ended(doc.json) {
+		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
+		return
+	}
+	objects, pods := workloads.Objects(form, own.ObjectMeta, h.kind())
+	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
+	for _, o := range objects {
+		for _, n := range legacy.Workload(o) {
+			r.warn(doc.place, h.title(), n.Field, n.Message)
+		}
+		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.Kind, &own, own.Name)})
+	}
+}
+
+// ownerOf names an object that others may belong to, in the namespace of one of them.
+func ownerOf(kind string, beside metav1.Object, name string) string {
+	return kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
+}
+
+// countOnce leaves out the pods of other projects' objects where what belongs to these is among the files too.
+func (r *reader) countOnce() {
+	owners := map[string]bool{}
+	for _, e := range r.read {
+		m, ok := e.object.(metav1.Object)
+		if !ok {
+			continue
+		}
+		if by := metav1.GetControllerOf(m); by != nil {
+			owners[ownerOf(by.Kind, m, by.Name)] = true
+		}
+	}
+	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
+		twice := e.maker != "" && owners[e.maker]
+		if twice {
+			r.warn(e.place, e.name, "", "skipped: its pods, or what makes them, are among the files too")
+		}
+		return twice
+	})
 }
 
 // controller reads a ReplicationController as the ReplicaSet that took its place.

@@ -37,7 +37,8 @@ func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 type Options struct {
 	// Assume fills in what is missing or gone, where a plan does not depend on it, with a warning for each: a class that
 	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
-	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, an autoscaler as its least number of replicas.
+	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, a RayCluster and others as the pods that they have, an
+	// autoscaler as its least number of replicas.
 	Assume bool
 	// Strict refuses fields that are not known or given twice, and objects without fields that their schema requires.
 	// Without it the former are ignored with a warning, as by the API server, and the latter assumed.
@@ -124,6 +125,8 @@ type entry struct {
 	name     string // for messages
 	object   runtime.Object
 	template workloadRef
+	// The object of another project that these pods were read of; "" for what is an object by itself.
+	maker string
 	// The kubelet settings that an old pool brought; isOldPool tells a pool without any.
 	kubelet   *runtime.RawExtension
 	isOldPool bool
@@ -195,7 +198,7 @@ func (r *reader) object(doc document, depth int) {
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
 	case kustomizeIt:
 		r.warn(doc.place, h.title(), "", "skipped: kerf does not run kustomize: what it changes, and where, is not known; to plan for it: kustomize build "+kustomize.Folder(doc.place.Source)+" | kerf plan -f -")
-	case scaleIt, rolloutIt, jobIt, controllerIt:
+	case scaleIt, rolloutIt, jobIt, controllerIt, podsIt:
 		r.stranger(doc, h, treatment)
 	case refuseIt:
 		r.fail(doc.place, h.title(), "", problem)

@@ -137,7 +137,7 @@ func TestTheCorpus(t *testing.T) {
 }
 
 func hasWorkload(text string) bool {
-	for _, kind := range []string{"Deployment", "StatefulSet", "Job", "Pod", "Rollout", "PodTemplate", "ScaledJob", "List"} {
+	for _, kind := range []string{"Deployment", "StatefulSet", "Job", "Pod", "Rollout", "PodTemplate", "RayCluster", "ScaledJob", "List"} {
 		if strings.Contains(text, "\nkind: "+kind+"\n") {
 			return true
 		}

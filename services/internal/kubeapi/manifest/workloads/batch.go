@@ -1,0 +1,120 @@
+package workloads
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// jobSet is JobSet's: Jobs that belong together, each some times.
+type jobSet struct {
+	Spec struct {
+		Suspend bool `json:"suspend"`
+		Jobs    []struct {
+			Name     string                  `json:"name"`
+			Replicas *int32                  `json:"replicas"`
+			Template batchv1.JobTemplateSpec `json:"template"`
+		} `json:"replicatedJobs"`
+	} `json:"spec"`
+}
+
+func (s *jobSet) groups(name string) (out []group) {
+	if s.Spec.Suspend {
+		return nil
+	}
+	for _, j := range s.Spec.Jobs {
+		atOnce := or(j.Template.Spec.Parallelism, 1)
+		if all := j.Template.Spec.Completions; all != nil {
+			atOnce = min(atOnce, *all)
+		}
+		out = append(out, group{
+			name: j.Name, pods: or(j.Replicas, 1) * atOnce, template: j.Template.Spec.Template, ends: true,
+			labels: map[string]string{"jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/replicatedjob-name": j.Name},
+		})
+	}
+	return out
+}
+
+// volcanoJob is Volcano's Job, whose pods its own scheduler places unless it says another.
+type volcanoJob struct {
+	Spec struct {
+		Scheduler string `json:"schedulerName"`
+		Tasks     []struct {
+			Name     string                 `json:"name"`
+			Replicas *int32                 `json:"replicas"`
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"tasks"`
+	} `json:"spec"`
+}
+
+func (j *volcanoJob) groups(name string) (out []group) {
+	scheduler := j.Spec.Scheduler
+	if scheduler == "" {
+		scheduler = "volcano"
+	}
+	for _, t := range j.Spec.Tasks {
+		if t.Template.Spec.SchedulerName == "" {
+			t.Template.Spec.SchedulerName = scheduler
+		}
+		out = append(out, group{
+			name: t.Name, pods: or(t.Replicas, 1), template: t.Template, ends: true,
+			labels: map[string]string{"volcano.sh/job-name": name, "volcano.sh/task-spec": t.Name},
+		})
+	}
+	return out
+}
+
+// trainingJob is a PyTorchJob, MPIJob and the like of Kubeflow, which have their replicas in fields of their own names.
+type trainingJob struct {
+	replicas  map[string]replicaSpec
+	suspended bool
+}
+
+type replicaSpec struct {
+	Replicas *int32                 `json:"replicas"`
+	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// UnmarshalJSON finds the field with the replicas, so that what is wrong in it is found where the object is read.
+func (j *trainingJob) UnmarshalJSON(text []byte) error {
+	var raw struct {
+		Spec map[string]json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return err
+	}
+	for field, value := range raw.Spec {
+		if !strings.HasSuffix(field, "ReplicaSpecs") {
+			continue
+		}
+		if err := json.Unmarshal(value, &j.replicas); err != nil {
+			return err
+		}
+	}
+	var policy struct {
+		Suspend bool `json:"suspend"`
+	}
+	if own := raw.Spec["runPolicy"]; own != nil && json.Unmarshal(own, &policy) == nil {
+		j.suspended = policy.Suspend
+	}
+	return nil
+}
+
+func (j *trainingJob) groups(name string) (out []group) {
+	if j.suspended {
+		return nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(j.replicas)) {
+		r := j.replicas[kind]
+		lower := strings.ToLower(kind)
+		out = append(out, group{
+			name: lower, pods: or(r.Replicas, 1), template: r.Template, ends: true,
+			labels: map[string]string{"training.kubeflow.org/job-name": name, "training.kubeflow.org/replica-type": lower},
+		})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package workloads
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+const pod = "{spec: {containers: [{name: a, image: a, resources: {requests: {cpu: 1}}}]}}"
+
+// TestTheirPods reads an object each, and says which pods its controller makes.
+func TestTheirPods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ kind, spec, want string }{
+		"a cluster of Ray": {"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: small, replicas: 3, template: " + pod + "}]}",
+			"1 head, 3 small"},
+		"one between its least and its most": {"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: few, minReplicas: 2, template: " + pod + "}, " +
+			"{groupName: many, replicas: 9, maxReplicas: 4, numOfHosts: 2, template: " + pod + "}, {groupName: none, replicas: 2, suspend: true, template: " + pod + "}]}",
+			"1 head, 2 few, 8 many"},
+		"one that is suspended": {"ray.io/RayCluster", "{suspend: true, headGroupSpec: {template: " + pod + "}}", "none"},
+		"a job of Ray":          {"ray.io/RayJob", "{rayClusterSpec: {headGroupSpec: {template: " + pod + "}}}", "1 head, 1 submitter"},
+		"a job that is sent":    {"ray.io/RayJob", "{submissionMode: HTTPMode, rayClusterSpec: {headGroupSpec: {template: " + pod + "}}}", "1 head"},
+		"a service of Ray":      {"ray.io/RayService", "{rayClusterConfig: {headGroupSpec: {template: " + pod + "}}}", "1 head"},
+		"leaders and workers":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 2, leaderWorkerTemplate: {size: 4, workerTemplate: " + pod + "}}", "2 leaders, 6 workers"},
+		"leaders alone":         {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{leaderWorkerTemplate: {workerTemplate: " + pod + "}}", "1 leaders"},
+		"Jobs of a set": {"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}, {name: b, replicas: 3, template: {spec: {parallelism: 4, completions: 2, template: " + pod + "}}}]}",
+			"1 a, 6 b"},
+		"training":            {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
+		"training, suspended": {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
+		"tasks":               {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
+		"a service":           {"serving.knative.dev/Service", "{template: " + pod + "}", "1"},
+		"a service of more":   {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/min-scale: '3'}}, spec: {}}}", "3"},
+		"none at first":       {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
+		"an application":      {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
+		"one that grows":      {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
+		"a set of clones":     {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, said := read(t, tt.kind, tt.spec)
+			if said != tt.want {
+				t.Errorf("%q, want %q", said, tt.want)
+			}
+			if n := len(strings.Split(said, ",")); said != "none" && n != len(objects) {
+				t.Errorf("%d workloads, want %d", len(objects), n)
+			}
+		})
+	}
+	for _, kind := range []string{"ray.io/RayCronJob", "apps.kruise.io/BroadcastJob", "apps/Deployment", "kubeflow.org/Notebook"} {
+		group, kind, _ := strings.Cut(kind, "/")
+		if New(schema.GroupKind{Group: group, Kind: kind}) != nil {
+			t.Errorf("pods of a %s are known", kind)
+		}
+	}
+}
+
+// TestWhatTheirPodsAreLike looks at one of each kind of workload.
+func TestWhatTheirPodsAreLike(t *testing.T) {
+	t.Parallel()
+	objects, _ := read(t, "ray.io/RayCluster", "{enableInTreeAutoscaling: true, headGroupSpec: {template: "+pod+"}}")
+	head := objects[0].(*appsv1.ReplicaSet)
+	selector, _ := metav1.LabelSelectorAsSelector(head.Spec.Selector)
+	if head.Name != "demo-head" || head.Namespace != "ml" || len(head.Spec.Template.Spec.Containers) != 2 || head.Spec.Template.Labels["ray.io/group"] != "headgroup" || selector.Empty() {
+		t.Errorf("the head is %+v", head)
+	}
+	objects, _ = read(t, "batch.volcano.sh/Job", "{tasks: [{name: ps, template: "+pod+"}]}")
+	if task := objects[0].(*batchv1.Job).Spec.Template.Spec; task.SchedulerName != "volcano" || task.RestartPolicy != corev1.RestartPolicyNever {
+		t.Errorf("the task is %+v", task)
+	}
+}
+
+func read(t *testing.T, kind, spec string) (objects []interface{ GetName() string }, said string) {
+	t.Helper()
+	group, kind, _ := strings.Cut(kind, "/")
+	gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
+	text, err := yaml.YAMLToJSON([]byte("spec: " + spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := New(gvk.GroupKind())
+	if err := json.Unmarshal(text, form); err != nil {
+		t.Fatal(err)
+	}
+	made, said := Objects(form, metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, gvk)
+	for _, o := range made {
+		if o.GetObjectKind().GroupVersionKind() != gvk {
+			t.Errorf("it is a %v", o.GetObjectKind())
+		}
+		objects = append(objects, o.(interface{ GetName() string }))
+	}
+	return objects, said
+}
+
+// TestWhatSparkAsksFor compares with what Spark's own documentation says.
+func TestWhatSparkAsksFor(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ spec, cpu, memory string }{
+		"nothing said":        {"{}", "1", "1408Mi"},
+		"a tenth beside":      {"{driver: {cores: 4, memory: 20g}}", "4", "22Gi"},
+		"more for Python":     {"{type: Python, driver: {memory: 10240m}}", "1", "14Gi"},
+		"as much as is said":  {"{driver: {coreRequest: 500m, memory: 1g, memoryOverhead: 512m}}", "500m", "1536Mi"},
+		"a factor of its own": {"{memoryOverheadFactor: '0.5', driver: {memory: 2Gi}}", "1", "3Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, _ := read(t, "sparkoperator.k8s.io/SparkApplication", tt.spec)
+			requests := objects[0].(*batchv1.Job).Spec.Template.Spec.Containers[0].Resources.Requests
+			memory := resource.MustParse(tt.memory)
+			if slack := requests.Memory().Value() - memory.Value(); requests.Cpu().String() != tt.cpu || slack < -100 || slack > 0 {
+				t.Errorf("%s and %s, want %s and %s", requests.Cpu(), requests.Memory(), tt.cpu, tt.memory)
+			}
+		})
+	}
+	var s size
+	if err := json.Unmarshal([]byte(`"4 apples"`), &s); err == nil {
+		t.Errorf("4 apples are %d bytes", s)
+	}
+}

@@ -1,0 +1,47 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+)
+
+// TestPodsOfOthersCountOnce: what kubectl gets of a cluster has objects of other projects beside what these have made.
+func TestPodsOfOthersCountOnce(t *testing.T) {
+	t.Parallel()
+	const (
+		cluster = "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: rays, namespace: ml}\nspec: {headGroupSpec: {template: {spec: {containers: [{name: a, image: a}]}}}}\n"
+		pod     = "apiVersion: v1\nkind: Pod\nmetadata: {name: rays-head-x, namespace: ml, ownerReferences: [{apiVersion: ray.io/v1, kind: RayCluster, name: rays, uid: u, controller: true}]}\n"
+	)
+	for name, tt := range map[string]struct {
+		text string
+		want int
+		says string
+	}{
+		"a cluster":                     {cluster, 1, "planned for as the pods that its controller makes: 1 head"},
+		"a cluster and its pod":         {cluster + "---\n" + pod, 1, "skipped: its pods, or what makes them, are among the files too"},
+		"a cluster and another's pod":   {cluster + "---\n" + strings.ReplaceAll(pod, "namespace: ml", "namespace: web"), 2, "1 head"},
+		"one that is being deleted":     {strings.Replace(cluster, "{name", "{deletionTimestamp: 2026-01-01T00:00:00Z, name", 1), 0, "skipped: it has ended, or is being deleted"},
+		"an application that has run":   {"apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a}\nstatus: {applicationState: {state: COMPLETED}}\n", 0, "has ended"},
+		"Jobs of a set that have run":   {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [{name: b}]}\nstatus: {conditions: [{type: Completed, status: 'True'}]}\n", 0, "has ended"},
+		"tasks that have":               {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Completed}}\n", 0, "has ended"},
+		"tasks that run":                {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Running}}\n", 1, "1 b"},
+		"one that has only a beginning": {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {generateName: a-}\nspec: {replicatedJobs: [{name: b}]}\n", 1, "1 b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, warnings, err := manifest.Options{Assume: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tt.text)})
+			if err != nil || len(objects) != tt.want {
+				t.Errorf("%d objects, error %v; want %d", len(objects), err, tt.want)
+			}
+			var said []string
+			for _, w := range warnings {
+				said = append(said, w.String())
+			}
+			if !strings.Contains(strings.Join(said, "\n"), tt.says) {
+				t.Errorf("no %q in %q", tt.says, said)
+			}
+		})
+	}
+}
