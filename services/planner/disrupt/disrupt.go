@@ -95,8 +95,9 @@ func Run(in Params) Result {
 
 // noteDrift tells the draft which nodes have drifted, and says when time alone first makes another one drift.
 func noteDrift(dr *draft.Draft) (change time.Time) {
-	for i := range dr.View.Hosts {
-		drift, until := replace.Drift(dr.View, i)
+	facts := rules.DriftingOf(dr.View.Snapshot, dr.View.Now)
+	for i, h := range dr.View.Hosts {
+		drift, until := replace.Drift(facts, h)
 		dr.Drift[i], change = drift, rules.Earliest(change, until)
 	}
 	return change

@@ -34,7 +34,7 @@ func (c *cycle) sizeStaticPools() {
 		h, ok := at[claim.ID]
 		return c.IsLeaving(claim) || (ok && (c.view.Hosts[h].Leaving || c.view.Removed(h)))
 	}
-	budgets := budget.NewPods(c.view)
+	budgets, drifting := budget.NewPods(c.view), rules.DriftingOf(c.Snapshot, c.Now)
 	of := func(says func(host int) bool) func(*model.Claim) bool {
 		return func(claim *model.Claim) bool {
 			h, ok := at[claim.ID]
@@ -44,7 +44,7 @@ func (c *cycle) sizeStaticPools() {
 	sold := make(map[soldKey]*market.Option)
 	q := offer.StaticQuery{
 		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.MaxOfferings(),
-		Held: of(func(h int) bool { return held(c.view, budgets, h) }), Due: of(func(h int) bool { return due(c.view, h) }),
+		Held: of(func(h int) bool { return held(c.view, budgets, h) }), Due: of(func(h int) bool { return due(drifting, c.view.Hosts[h]) }),
 		Options: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
 			options, r := c.market.StaticOptions(c.Pool(p.Name))
 			for _, o := range options {
@@ -85,10 +85,9 @@ func held(v *view.View, budgets *budget.Pods, host int) bool {
 }
 
 // due says that the host would be replaced or repaired before long.
-func due(v *view.View, host int) bool {
-	drift, _ := replace.Drift(v, host)
-	n := v.Hosts[host].Node
-	return !drift.OK() || n != nil && !n.Ready
+func due(facts *rules.Drifting, h *view.Host) bool {
+	drift, _ := replace.Drift(facts, h)
+	return !drift.OK() || h.Node != nil && !h.Node.Ready
 }
 
 // staticSnapshot has the pods on static pools' nodes, and no others.

@@ -19,6 +19,7 @@ type disruptions struct {
 	// plan without disruptions, because nothing asks then.
 	moves    *rules.Moves
 	rollouts rules.Rollouts
+	drifting *rules.Drifting
 }
 
 func (d *disruptions) all() {

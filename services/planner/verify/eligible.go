@@ -179,30 +179,9 @@ func (d *disruptions) addPods() {
 	}
 }
 
-// drifted says how a claim no longer is what its pool and class ask for: what the actuator found, or what the snapshot
-// tells. A node without a pool does not drift.
+// drifted says how a claim no longer is what its pool and class ask for.
 func (d *disruptions) drifted(claim *model.Claim) model.Reason {
-	c, m := d.f.Cluster, d.f.Market
-	pool, class := c.Pools[claim.NodePool], c.NodeClasses[claim.NodeClass]
-	switch {
-	case pool == nil:
-		return model.Reason{}
-	case !claim.Drifted.OK():
-		return claim.Drifted
-	}
-	about := rules.DriftFacts{
-		Claim: claim, Pool: pool, Class: class, Label: func(key string) (string, bool) { return c.Label(claim, key) },
-	}
-	if class != nil && slices.ContainsFunc(c.Snapshot.Catalogs, func(x model.Catalog) bool { return x.ID == class.Catalog }) {
-		about.HasType = func(t model.TypeName) bool { return m.Type(class.Name, t) != nil }
-	}
-	if len(c.Snapshot.Offerings) > 0 {
-		about.Sold = func(t model.TypeName, zone string, ct model.CapacityType) bool {
-			_, ok := m.Offering(facts.OfferingKey{InstanceType: t, Zone: zone, CapacityType: ct})
-			return ok
-		}
-	}
-	r, _ := rules.Drifted(about, d.f.Input.Now)
+	r, _ := d.drifting.Drifted(claim, d.f.Cluster.NodeOf[claim.ID])
 	return r
 }
 

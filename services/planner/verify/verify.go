@@ -46,7 +46,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 	pdbs := newPDBs(f)
 	moves := rules.NewMoves(&in.Snapshot, in.Policy.PodRest)
 	paid := &money{f, r, moves.Rest()}
-	disrupted := &disruptions{f: f, r: r, pdbs: pdbs, paid: paid, moves: moves}
+	disrupted := &disruptions{f: f, r: r, pdbs: pdbs, paid: paid, moves: moves, drifting: rules.DriftingOf(&in.Snapshot, in.Now)}
 	allowed := &budgets{f, r, pdbs}
 	for _, rule := range []func(){
 		said.header,         // the plan is about this input

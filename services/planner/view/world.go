@@ -82,18 +82,14 @@ type offeringKey struct {
 // offerings are sorted.
 type offerings []offering
 
-func (l offerings) find(k offeringKey) (o offering, ok bool) {
-	at, ok := slices.BinarySearchFunc(l, k, func(o offering, k offeringKey) int { return o.compare(k) })
-	if !ok {
-		return offering{}, false
-	}
-	return l[at], true
-}
-
 // of finds a claim's offering; nothing is like a price that is not known.
 func (l offerings) of(c *model.Claim) offering {
-	o, _ := l.find(offeringKey{c.InstanceType, c.Zone, c.CapacityType})
-	return o
+	k := offeringKey{c.InstanceType, c.Zone, c.CapacityType}
+	at, ok := slices.BinarySearchFunc(l, k, func(o offering, k offeringKey) int { return o.compare(k) })
+	if !ok {
+		return offering{}
+	}
+	return l[at]
 }
 
 func (k offeringKey) compare(l offeringKey) int {
@@ -400,13 +396,6 @@ func (w *World) Estimated(c *model.Claim) bool {
 // Reclaimed is how often AWS takes back instances like that of a claim; 0 where it is not known.
 func (w *World) Reclaimed(c *model.Claim) model.ReclaimBand {
 	return w.offerings.of(c).reclaimed
-}
-
-// Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any
-// offering it says so of all.
-func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool {
-	_, ok := w.offerings.find(offeringKey{t, zone, ct})
-	return ok || len(w.offerings) == 0
 }
 
 // WeighedPrice is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS

@@ -6,6 +6,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/replace"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -20,10 +21,10 @@ func drifts(req *plannerpb.PlanRequest) ([]Drift, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := view.NewView(w)
+	facts := rules.DriftingOf(&in.Snapshot, in.Now)
 	var out []Drift
-	for i, h := range v.Hosts {
-		r, _ := replace.Drift(v, i)
+	for _, h := range view.NewView(w).Hosts {
+		r, _ := replace.Drift(facts, h)
 		if r.OK() {
 			continue
 		}

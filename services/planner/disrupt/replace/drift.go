@@ -10,41 +10,16 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Drift says how a node no longer is what its pool or class asks for, or the zero Reason, and when time alone changes that:
-// what the actuator found in AWS, or else what the snapshot tells. Nodes without a pool do not drift.
-func Drift(v *view.View, host int) (model.Reason, time.Time) {
-	h := v.Hosts[host]
-	if h.Claim == nil || h.Node == nil || h.Pool == nil || h.Claim.State < model.ClaimLaunched {
+// Drift says how a node no longer is what its pool or class asks for, or the zero Reason, and when time alone changes that.
+func Drift(facts *rules.Drifting, h *view.Host) (model.Reason, time.Time) {
+	if h.Claim == nil || h.Node == nil {
 		return model.Reason{}, time.Time{}
 	}
-	if r := h.Claim.Drifted; !r.OK() {
-		r.Code, r.Subject = model.CodeDrifted, h.Name()
-		return r, time.Time{}
-	}
-	r, until := rules.Drifted(driftFacts(v, h), v.Now)
+	r, until := facts.Drifted(h.Claim, h.Node)
 	if !r.OK() {
 		r.Subject = h.Name()
 	}
 	return r, until
-}
-
-func driftFacts(v *view.View, h *view.Host) rules.DriftFacts {
-	f := rules.DriftFacts{
-		Claim: h.Claim, Pool: h.Pool.NodePool, Sold: v.Sold,
-		Label: func(key string) (string, bool) {
-			if value, ok := h.Claim.Labels.Get(key); ok {
-				return value, true
-			}
-			return h.Node.Labels.Get(key)
-		},
-	}
-	if c := h.Pool.Class; c != nil && c.Name == h.Claim.NodeClass {
-		f.Class = c
-	}
-	if catalog := h.Pool.Catalog; catalog != nil {
-		f.HasType = func(t model.TypeName) bool { return catalog.Type(t) != nil }
-	}
-	return f
 }
 
 // replaceDrifted replaces nodes that are not what they should be.

@@ -177,19 +177,6 @@ func (c *Cluster) NodeGoes(name model.NodeName) bool {
 	return c.Ended(n.Claim)
 }
 
-// Label looks a label up by its present key: as the claim says, else as its node has it.
-func (c *Cluster) Label(claim *model.Claim, key string) (string, bool) {
-	all := claim.Labels
-	if n := c.NodeOf[claim.ID]; n != nil {
-		all = slices.Concat(all, n.Labels)
-	}
-	i := slices.IndexFunc(all, func(l model.Label) bool { return labels.Normal(l.Key) == key })
-	if i < 0 {
-		return "", false
-	}
-	return all[i].Value, true
-}
-
 // Static says whether a pool has a fixed number of nodes.
 func (c *Cluster) Static(name model.PoolName) bool {
 	pool := c.Pools[name]
