@@ -9,42 +9,15 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/fleet"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
-
-// drawn is a random problem with pods of a few rows, of which some bins don't take all, prices, and rules about what
-// shares a node.
-func drawn(r *rand.Rand) *problem.Problem {
-	p := &problem.Problem{}
-	for range 2 + r.IntN(3) {
-		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(3), Request: []int64{int64(1 + r.IntN(9)), int64(r.IntN(9)), 1}})
-	}
-	for b := range 3 + r.IntN(4) {
-		takes := bits.New(len(p.Items))
-		for i := range p.Items {
-			if b == 0 || r.IntN(4) > 0 {
-				takes.Add(i)
-			}
-		}
-		size := int64(9 + r.IntN(16))
-		p.Bins = append(p.Bins, problem.Bin{
-			Price: 1000*size + 100*int64(r.IntN(60)), Free: []int64{size, int64(9 + r.IntN(16)), int64(2 + r.IntN(6))}, Takes: takes, Most: -1,
-		})
-	}
-	if r.IntN(3) == 0 {
-		some := bits.New(len(p.Items))
-		some.Add(r.IntN(len(p.Items)))
-		some.Add(r.IntN(len(p.Items)))
-		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})
-	}
-	return p
-}
 
 // TestFleetsProveABoundAndHoldPods compares with the optimum: no fleet that is the cheapest costs more, however early
 // the search ends, and what is put on fleets fits there.
 func TestFleetsProveABoundAndHoldPods(t *testing.T) {
 	better, packed, best := 0, 0, 0
 	for seed := range uint64(600) {
-		p := drawn(rand.New(rand.NewPCG(seed, 3)))
+		p := problemtest.Priced(rand.New(rand.NewPCG(seed, 3)), 4)
 		exact := optimise.Solve(p)
 		c := compact.Compile(p)
 		if exact.BoundKind != optimise.KindExact || !fleet.Suits(c) {
@@ -94,7 +67,7 @@ func TestRulesThatBindOneWayAloneCountNoPlaces(t *testing.T) {
 	judged := 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		p := drawn(r)
+		p := problemtest.Priced(r, 4)
 		p.Rules = nil
 		for range 1 + r.IntN(2) {
 			a, b := bits.New(len(p.Items)), bits.New(len(p.Items))

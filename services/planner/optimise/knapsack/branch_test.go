@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
 
 // TestNoFillingIsWorthMoreThanTheBranchingSays compares fillings of small bins, some of them under a rule, with all
@@ -16,7 +16,7 @@ import (
 func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p := drawn(r)
+		p := problemtest.Unequal(r)
 		pk := packerOf(p)
 		for b := range pk.c.Bins {
 			kn := pk.stateOf(b)
@@ -26,7 +26,7 @@ func TestNoFillingIsWorthMoreThanTheBranchingSays(t *testing.T) {
 			}
 			pk.relax(kn, v)
 			upper := pk.upper(kn, v)
-			most := mostWorth(pk, kn, v, 0)
+			most := mostWorth(pk, kn, v)
 			for _, nodes := range []int{1, 5, 100_000} {
 				f := Knapsack{pk, kn, v}.Fill(upper, 0, Limit{Relaxations: nodes, Work: 1 << 40})
 				bound, found := f.Most, 0.0
@@ -56,61 +56,15 @@ func packerOf(p *problem.Problem) *Packer {
 	return New(c)
 }
 
-// drawn is a few rows of pods and bins of two resources.
-func drawn(r *rand.Rand) *problem.Problem {
-	p := &problem.Problem{}
-	rows := 1 + r.IntN(6)
-	for range rows {
-		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(5), Request: []int64{5 + r.Int64N(40), 5 + r.Int64N(40)}})
-	}
-	takes := bits.New(rows)
-	for i := range rows {
-		takes.Add(i)
-	}
-	for range 1 + r.IntN(2) {
-		p.Bins = append(p.Bins, problem.Bin{Price: 50 + r.Int64N(50), Free: []int64{30 + r.Int64N(150), 30 + r.Int64N(150)}, Takes: takes, Most: -1})
-	}
-	if r.IntN(3) == 0 {
-		trigger, counted := bits.New(rows), bits.New(rows)
-		for i := range rows {
-			if r.IntN(2) == 0 {
-				trigger.Add(i)
-			}
-			if r.IntN(2) == 0 {
-				counted.Add(i)
-			}
-		}
-		p.Rules = append(p.Rules, problem.Rule{Trigger: trigger, Counted: counted, Most: 1 + r.IntN(3)})
-	}
-	return p
-}
-
-// mostWorth tries all fillings with pods of the rows from x on.
-func mostWorth(pk *Packer, kn *state, v []float64, x int) float64 {
-	if x == 0 {
-		pk.open.Open(kn.b)
-	}
-	if x == len(v) {
-		return 0
-	}
-	row := kn.b.Rows[x]
-	most := mostWorth(pk, kn, v, x+1)
-	if x == 0 {
-		pk.open.Open(kn.b)
-	}
-	n := pk.open.Capacity(row, int32(kn.u[x]))
-	for q := int32(1); q <= n; q++ {
-		pk.open.Put(row, 1)
-		most = max(most, float64(q)*v[x]+mostWorth(pk, kn, v, x+1))
-	}
-	pk.open.Put(row, -n)
-	return most
+// mostWorth is what the best filling of a packer's bin is worth.
+func mostWorth(pk *Packer, kn *state, v []float64) float64 {
+	return problemtest.MostWorth(pk.c, kn.b, func(x int) float64 { return v[x] })
 }
 
 // TestFillingUpTakesAgainAndAgainWhatLosesLeast compares with a search that looks at all rows each time.
 func TestFillingUpTakesAgainAndAgainWhatLosesLeast(t *testing.T) {
 	for seed := range uint64(2000) {
-		p := drawn(rand.New(rand.NewPCG(seed, 2)))
+		p := problemtest.Unequal(rand.New(rand.NewPCG(seed, 2)))
 		var nows [2][]int32
 		var works [2]int64
 		for way := range nows {

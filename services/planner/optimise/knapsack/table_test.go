@@ -8,6 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
 
 // TestATableKnowsTheBestFilling compares the table of small bins, of pods without end, with all fillings that there are.
@@ -15,7 +16,7 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 	whole := 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		p := drawn(r)
+		p := problemtest.Unequal(r)
 		for i := range p.Items {
 			p.Items[i].Count = 1000
 			for k := range p.Items[i].Request {
@@ -35,7 +36,7 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 			if !ok {
 				t.Fatalf("seed %d: a table of %v is too large", seed, kn.b.Free)
 			}
-			if most := mostWorth(pk, kn, v, 0); upper < most-1e-9 || upper > most*(1+1e-6) {
+			if most := mostWorth(pk, kn, v); upper < most-1e-9 || upper > most*(1+1e-6) {
 				t.Fatalf("seed %d: the best filling is worth %g, the table says %g", seed, most, upper)
 			}
 			if math.Abs(worthOf(v, pk.counts)-upper) < 1e-3 {
@@ -59,9 +60,8 @@ func TestATableKnowsTheBestFilling(t *testing.T) {
 // fillings that there are.
 func TestTheLastTableMayBeLarger(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
-	p := &problem.Problem{Bins: []problem.Bin{{Price: 1000, Free: []int64{499, 799}, Takes: bits.New(20), Most: -1}}}
-	for i := range 20 {
-		p.Bins[0].Takes.Add(i)
+	p := &problem.Problem{Bins: []problem.Bin{{Price: 1000, Free: []int64{499, 799}, Takes: problemtest.All(20), Most: -1}}}
+	for range 20 {
 		p.Items = append(p.Items, problem.Item{Count: 1000, Request: []int64{101 + r.Int64N(99), 161 + r.Int64N(159)}})
 	}
 	pk := packerOf(p)
@@ -75,7 +75,7 @@ func TestTheLastTableMayBeLarger(t *testing.T) {
 		t.Error("the table was solved while there was more to try")
 	}
 	upper, ok := pk.solveTable(kn, v, true, false, math.MaxInt32)
-	if most := mostWorth(pk, kn, v, 0); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
+	if most := mostWorth(pk, kn, v); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
 		t.Errorf("the best filling is worth %g, the table says %g, %v", most, upper, ok)
 	}
 }
@@ -85,7 +85,7 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 	third := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		p := drawn(r)
+		p := problemtest.Unequal(r)
 		p.Rules = nil
 		for i := range p.Items {
 			p.Items[i].Count = 1000
@@ -108,7 +108,7 @@ func TestTheLastTableKnowsAThirdResource(t *testing.T) {
 				continue
 			}
 			third++
-			if most := mostWorth(pk, kn, v, 0); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
+			if most := mostWorth(pk, kn, v); !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
 				t.Fatalf("seed %d: the best filling is worth %g, the table says %g, %v", seed, most, upper, ok)
 			}
 		}
@@ -124,7 +124,7 @@ func TestATableForABoundCountsPlaces(t *testing.T) {
 	counted, loose := 0, 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		p := drawn(r)
+		p := problemtest.Unequal(r)
 		apart := bits.New(len(p.Items))
 		for i := range p.Items {
 			p.Items[i] = problem.Item{Count: 1000, Request: []int64{20 + r.Int64N(60), 20 + r.Int64N(60)}}
@@ -151,7 +151,7 @@ func TestATableForABoundCountsPlaces(t *testing.T) {
 			}
 			counted++
 			upper, ok := pk.solveTable(kn, v, false, true, math.MaxInt32)
-			most := mostWorth(pk, kn, v, 0)
+			most := mostWorth(pk, kn, v)
 			if !ok || upper < most-1e-9 || upper > most*(1+1e-6) {
 				t.Fatalf("seed %d: the best filling is worth %g, the table says %g, %v", seed, most, upper, ok)
 			}
@@ -167,9 +167,7 @@ func TestATableForABoundCountsPlaces(t *testing.T) {
 
 // TestATableOfABinWithoutRoom must not panic: pods that ask for none of a resource fit a bin that has less than none.
 func TestATableOfABinWithoutRoom(t *testing.T) {
-	takes := bits.New(2)
-	takes.Add(0)
-	takes.Add(1)
+	takes := problemtest.All(2)
 	pk := packerOf(&problem.Problem{
 		Items: []problem.Item{{Count: 9, Request: []int64{30, 0}}, {Count: 9, Request: []int64{20, 7}}},
 		Bins:  []problem.Bin{{Price: 10, Free: []int64{100, -50}, Takes: takes, Most: -1}, {Price: 20, Free: []int64{100, 70}, Takes: takes, Most: -1}},
@@ -181,7 +179,7 @@ func TestATableOfABinWithoutRoom(t *testing.T) {
 			v[x] = 3
 		}
 		pk.relax(kn, v)
-		if upper, ok := pk.solveTable(kn, v, true, false, math.MaxInt32); ok && upper < mostWorth(pk, kn, v, 0) {
+		if upper, ok := pk.solveTable(kn, v, true, false, math.MaxInt32); ok && upper < mostWorth(pk, kn, v) {
 			t.Errorf("bin %v: the table says %g", kn.b.Free, upper)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
 
 // TestDualsMoveToWhereTheBoundRises compares where the smoothing goes after a round with what the bound is a little
@@ -16,7 +17,7 @@ import (
 func TestDualsMoveToWhereTheBoundRises(t *testing.T) {
 	out, back, wrong := 0, 0, 0
 	for seed := range uint64(1000) {
-		p := drawn(rand.New(rand.NewPCG(seed, 6)))
+		p := problemtest.Unequal(rand.New(rand.NewPCG(seed, 6)))
 		p.Rules = nil
 		c := compact.Compile(p)
 		x := NewColumns(c, &compact.Slab{})
@@ -63,7 +64,7 @@ func TestAProgrammeGoesOnFromItsRoot(t *testing.T) {
 	moved, limited := 0, 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		p := drawn(r)
+		p := problemtest.Unequal(r)
 		limit := problem.Limit{Most: 1 + r.Int64N(4)}
 		for range p.Bins {
 			limit.Amount = append(limit.Amount, 1)

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/knapsack"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
 
 // manyRows is a problem of so many rows, and of bins of twenty sizes, which cost so much less for their size the larger
@@ -17,13 +17,11 @@ import (
 func manyRows(rows int, less int64) *Columns {
 	r := rand.New(rand.NewPCG(uint64(rows), 4))
 	p := &problem.Problem{}
-	takes := bits.New(rows)
-	for i := range rows {
-		takes.Add(i)
+	for range rows {
 		p.Items = append(p.Items, problem.Item{Count: 20, Request: []int64{100 + r.Int64N(900), 100 + r.Int64N(900)}})
 	}
 	for size := int64(1); size <= 20; size++ {
-		p.Bins = append(p.Bins, problem.Bin{Price: 1000*size - less*size*size, Free: []int64{1500 * size, 1600 * size}, Takes: takes, Most: -1})
+		p.Bins = append(p.Bins, problem.Bin{Price: 1000*size - less*size*size, Free: []int64{1500 * size, 1600 * size}, Takes: problemtest.All(rows), Most: -1})
 	}
 	c := compact.Compile(p)
 	x := NewColumns(c, &compact.Slab{})

@@ -9,32 +9,17 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 	"github.com/kerf-dev/kerf/services/planner/optimise/settle"
 )
 
-// drawn is a random problem with pods of a few rows, prices, and rules about what shares a node.
-func drawn(r *rand.Rand) *problem.Problem {
-	p := &problem.Problem{}
-	for range 2 + r.IntN(3) {
-		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(3), Request: []int64{int64(1 + r.IntN(9)), int64(r.IntN(9)), 1}})
+// drawn is a random problem, of odd seeds one of zones.
+func drawn(seed, stream uint64) *problem.Problem {
+	r := rand.New(rand.NewPCG(seed, stream))
+	if seed%2 == 1 {
+		return zoned(r)
 	}
-	all := bits.New(len(p.Items))
-	for i := range p.Items {
-		all.Add(i)
-	}
-	for range 2 + r.IntN(4) {
-		size := int64(9 + r.IntN(16))
-		p.Bins = append(p.Bins, problem.Bin{
-			Price: 1000*size + int64(r.IntN(6000)), Free: []int64{size, int64(9 + r.IntN(16)), int64(2 + r.IntN(6))}, Takes: all, Most: -1,
-		})
-	}
-	if r.IntN(3) == 0 {
-		some := bits.New(len(p.Items))
-		some.Add(r.IntN(len(p.Items)))
-		some.Add(r.IntN(len(p.Items)))
-		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})
-	}
-	return p
+	return problemtest.Priced(r, 0)
 }
 
 // zoned is a random problem whose pods must be in a zone, or outside one, or may be anywhere: as bounds have them.
@@ -51,7 +36,7 @@ func zoned(r *rand.Rand) *problem.Problem {
 		}[r.IntN(3)])
 	}
 	for range 2 {
-		size := int64(9 + r.IntN(16))
+		size := 9 + r.Int64N(16)
 		for zone := range zones {
 			in := bits.New(len(p.Items))
 			for i, ok := range where {
@@ -59,17 +44,11 @@ func zoned(r *rand.Rand) *problem.Problem {
 					in.Add(i)
 				}
 			}
-			p.Bins = append(p.Bins, problem.Bin{
-				Price: 1000*size + int64(r.IntN(3000)), Free: []int64{size, int64(9 + r.IntN(16)), int64(2 + r.IntN(6))}, Takes: in, Most: -1,
-			})
+			p.Bins = append(p.Bins, problemtest.PricedBin(r, size, in))
 		}
 	}
 	for range r.IntN(3) {
-		some := bits.New(len(p.Items))
-		for range 1 + r.IntN(3) {
-			some.Add(r.IntN(len(p.Items)))
-		}
-		p.Rules = append(p.Rules, problem.Rule{Trigger: some, Counted: some, Most: 1 + r.IntN(2)})
+		p.Rules = append(p.Rules, problemtest.Few(r, len(p.Items), 1+r.IntN(3)))
 	}
 	return p
 }
@@ -113,7 +92,7 @@ func checkFound(t *testing.T, c *compact.Problem, x *settle.Search) {
 func TestCountsProveABound(t *testing.T) {
 	better, closed, found := 0, 0, 0
 	for seed := range uint64(600) {
-		p := []func(*rand.Rand) *problem.Problem{drawn, zoned}[seed%2](rand.New(rand.NewPCG(seed, 2)))
+		p := drawn(seed, 2)
 		exact := optimise.Solve(p)
 		for _, limit := range []int64{1000, 30_000, 1 << 24} {
 			c := compact.Compile(p)
@@ -158,7 +137,7 @@ func TestSearchFindsTheOptimum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			searched, open := 0, 0
 			for seed := range uint64(400) {
-				p := []func(*rand.Rand) *problem.Problem{drawn, zoned}[seed%2](rand.New(rand.NewPCG(seed, 1)))
+				p := drawn(seed, 1)
 				exact := optimise.Solve(p)
 				for _, limit := range []int64{200, 3000, plenty} {
 					c := compact.Compile(p)

@@ -5,40 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 	"github.com/kerf-dev/kerf/services/planner/optimise/swap"
 )
 
 // drawn is a few pods with rules about each other, on a few bins, some of which are there already.
 func drawn(r *rand.Rand) *problem.Problem {
-	p := &problem.Problem{}
-	rows := 2 + r.IntN(5)
-	some := func() bits.Set {
-		out := bits.New(rows)
-		for i := range rows {
-			out.Put(i, r.IntN(3) > 0)
-		}
-		return out
-	}
-	for range rows {
-		p.Items = append(p.Items, problem.Item{Count: 1 + r.IntN(4), Request: []int64{1 + r.Int64N(3), 1 + r.Int64N(3)}})
-	}
-	for b := range 2 + r.IntN(4) {
-		size := 2 + r.Int64N(5)
-		bin := problem.Bin{Price: size * (9 + r.Int64N(3)), Free: []int64{size, size + r.Int64N(2)}, Takes: some(), Most: -1}
-		if b == 0 && r.IntN(2) == 0 {
-			bin.Price, bin.Most = 0, 1
-		}
-		p.Bins = append(p.Bins, bin)
-	}
-	for range 1 + r.IntN(3) {
-		rule := problem.Rule{Trigger: some(), Most: 1 + r.IntN(2)}
-		if rule.Counted = rule.Trigger; r.IntN(2) == 0 {
-			rule.Counted = some()
-		}
-		p.Rules = append(p.Rules, rule)
+	p := problemtest.Alike(r, 3)
+	if r.IntN(2) == 0 {
+		p.Bins[0].Price, p.Bins[0].Most = 0, 1
 	}
 	for i := range p.Items {
 		if r.IntN(3) == 0 {
@@ -161,12 +138,7 @@ func TestPodsThatAreLeftGetRoom(t *testing.T) {
 // TestAPodGoesWhereAnotherMakesRoom has a node with room that a rule closes to the pod that is left, and one that is
 // full, whose pod may go there.
 func TestAPodGoesWhereAnotherMakesRoom(t *testing.T) {
-	all, apart := bits.New(3), bits.New(3)
-	for i := range 3 {
-		all.Add(i)
-	}
-	apart.Add(0)
-	apart.Add(1)
+	all, apart := problemtest.All(3), problemtest.All(2)
 	c := compact.Compile(&problem.Problem{
 		Items: []problem.Item{{Count: 1, Request: []int64{3}}, {Count: 1, Request: []int64{2}}, {Count: 1, Request: []int64{2}}},
 		Bins:  []problem.Bin{{Price: 50, Free: []int64{5}, Takes: all, Most: -1}, {Price: 20, Free: []int64{2}, Takes: all, Most: -1}},
