@@ -20,11 +20,12 @@ type budgets struct {
 func (b *budgets) pools() {
 	for _, name := range slices.Sorted(maps.Keys(b.f.Cluster.Pools)) {
 		nodes, busy, leaving := b.nodes(name)
+		first := b.first(name)
 		active, _ := rules.ActiveBudgets(b.f.Cluster.Pools[name].Budgets, b.f.Input.Now)
 		for i := range active {
 			going, allowed := b.going(name, &active[i]), rules.BudgetNodes(&active[i], nodes)
-			if going > 0 && busy+going > allowed {
-				b.r.Fail("node pool "+string(name), "a budget allows %d nodes at once; %d are going, the plan takes %d more", allowed, busy, going)
+			if going > 0 && busy+first+going > allowed {
+				b.r.Fail("node pool "+string(name), "a budget allows %d nodes at once; %d are going, the plan takes %d more", allowed, busy, first+going)
 			}
 		}
 		repaired := rules.PoolNodes{Pool: name, Nodes: nodes, Disrupting: leaving, More: b.repaired(name)}
@@ -46,20 +47,43 @@ func (b *budgets) repaired(pool model.PoolName) (n int) {
 	return n
 }
 
+// first counts a pool's nodes that the plan takes away before any by choice, and that are not busy already. They use budgets
+// up whatever those cap.
+func (b *budgets) first(pool model.PoolName) (n int) {
+	for _, d := range b.f.Plan.Disruptions {
+		for _, id := range d.Candidates {
+			claim := b.f.Cluster.Live[id]
+			if claim != nil && claim.NodePool == pool && !d.Reason.ByChoice() && b.counted(claim) && !b.busy(claim) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// counted says that a claim's node got as far as being initialized.
+func (b *budgets) counted(claim *model.Claim) bool {
+	initialized := claim.State >= model.ClaimInitialized && (claim.State == model.ClaimInitialized || claim.Reached >= model.ClaimInitialized)
+	return initialized && claim.State != model.ClaimTerminating && b.f.Cluster.NodeOf[claim.ID] != nil
+}
+
+// busy says that a claim's node is going, or not ready.
+func (b *budgets) busy(claim *model.Claim) bool {
+	return b.f.Cluster.Leaving(claim) || !b.f.Cluster.NodeOf[claim.ID].Ready
+}
+
 // nodes counts a pool's nodes that got as far as being initialized, those of them that are busy going or not ready, and
 // those that are going.
 func (b *budgets) nodes(pool model.PoolName) (nodes, busy, leaving int) {
 	for _, claim := range b.f.Cluster.Live {
-		node := b.f.Cluster.NodeOf[claim.ID]
-		initialized := claim.State >= model.ClaimInitialized && (claim.State == model.ClaimInitialized || claim.Reached >= model.ClaimInitialized)
-		if claim.NodePool != pool || node == nil || !initialized || claim.State == model.ClaimTerminating {
+		if claim.NodePool != pool || !b.counted(claim) {
 			continue
 		}
 		nodes++
 		if b.f.Cluster.Leaving(claim) {
 			leaving++
 		}
-		if b.f.Cluster.Leaving(claim) || !node.Ready {
+		if b.busy(claim) {
 			busy++
 		}
 	}

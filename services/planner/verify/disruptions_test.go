@@ -235,6 +235,39 @@ func TestExpiredNodesLeaveBudgetsToOthers(t *testing.T) {
 	}, "allows 1 nodes at once; 1 are going, the plan takes 1 more"}.run(t)
 }
 
+// TestRepairedNodesUseBudgetsUp that cap those that go with them by choice, if they were not down before.
+func TestRepairedNodesUseBudgetsUp(t *testing.T) {
+	build := func() *scene {
+		s := one(model.ReasonUnhealthy)()
+		claimNamed(&s.in, "c-n-1").Drifted = model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
+		s.disrupt(model.ReasonDrifted, "n-1")
+		s.in.Snapshot.NodePools[0].Budgets = nil
+		return s
+	}
+	budget := func(of ...model.DisruptionReason) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, _ *model.Plan) {
+			in.Snapshot.NodePools[0].Budgets = []model.DisruptionBudget{{Count: 1, Reasons: of}}
+		}
+	}
+	const want = "allows 1 nodes at once; 0 are going, the plan takes 2 more"
+	for name, tc := range map[string]struct {
+		change func(*model.Input, *model.Plan)
+		want   string
+	}{
+		"of both reasons":     {budget(model.ReasonDrifted, model.ReasonUnhealthy), want},
+		"of the other one":    {budget(model.ReasonDrifted), want},
+		"of any but a repair": {budget(), want},
+		"of repairs alone":    {budget(model.ReasonUnhealthy), ""},
+		"of a reason of none": {budget(model.ReasonEmpty), ""},
+		"one that is not ready": {func(in *model.Input, p *model.Plan) {
+			budget(model.ReasonDrifted, model.ReasonUnhealthy)(in, p)
+			nodeNamed(in, "n-0").Ready = false
+		}, "allows 1 nodes at once; 1 are going, the plan takes 1 more"},
+	} {
+		t.Run(name, disruptionCase{build, tc.change, tc.want}.run)
+	}
+}
+
 // TestDestinationsCanBeReliedOn: pods go to what is there, or to what the drain waits for.
 func TestDestinationsCanBeReliedOn(t *testing.T) {
 	replacedAnd := func(why model.DisruptionReason) func() *scene {
