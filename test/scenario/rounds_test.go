@@ -15,8 +15,8 @@ import (
 
 // carriedOut is what there is to see when a plan was carried out, a while after it was made: claims have become nodes,
 // nodes are gone, and pods are where the plan said. Claims that were in flight before stay as they are.
-func carriedOut(in model.Input, p model.Plan, while time.Duration) model.Input {
-	w := &aftermath{in: in, before: in.Now, nodeOf: map[model.ClaimID]model.NodeName{}}
+func carriedOut(in model.Input, p model.Plan, truth kinds, while time.Duration) model.Input {
+	w := &aftermath{in: in, before: in.Now, truth: truth, nodeOf: map[model.ClaimID]model.NodeName{}}
 	w.in.Now, w.in.ResumeAfter = in.Now.Add(while), ""
 	if p.Summary != nil {
 		w.in.ResumeAfter = p.Summary.ResumeAfter
@@ -43,7 +43,53 @@ func carriedOut(in model.Input, p model.Plan, while time.Duration) model.Input {
 type aftermath struct {
 	in     model.Input
 	before time.Time
+	truth  kinds
 	nodeOf map[model.ClaimID]model.NodeName
+}
+
+// kinds are nodes that have the CSI drivers and features that new ones of a pool and type turn out to have, whatever plans
+// expect of those: what one had in the beginning, or all that pods need where there was none.
+type kinds map[kind]*model.Node
+
+type kind struct{ pool, instanceType string }
+
+func kindOf(n *model.Node) kind {
+	ls := toMap(n.Labels)
+	return kind{ls[labels.NodePool], ls[labels.InstanceType]}
+}
+
+func kindsOf(in *model.Input) kinds {
+	all := &model.Node{}
+	for _, c := range in.Snapshot.PodClasses {
+		all.Drivers, all.Features = append(all.Drivers, c.NeededDrivers...), append(all.Features, c.NeededFeatures...)
+	}
+	out := kinds{{}: all}
+	for i := range in.Snapshot.Nodes {
+		out[kindOf(&in.Snapshot.Nodes[i])] = &in.Snapshot.Nodes[i]
+	}
+	return out
+}
+
+// refused are the pods that a disruption moves to save money, and that the nodes which it bought for them turn out not to
+// take.
+func refused(in *model.Input, d *model.Disruption) (out []model.PodID) {
+	missing := func(needs, has []string) bool {
+		return slices.ContainsFunc(needs, func(x string) bool { return !slices.Contains(has, x) })
+	}
+	for _, pl := range d.Destinations {
+		i := slices.IndexFunc(in.Snapshot.Nodes, func(n model.Node) bool { return n.Claim == pl.Claim })
+		at := slices.IndexFunc(in.Snapshot.Pods, func(p model.Pod) bool { return p.ID == pl.Pod })
+		if d.Reason != model.ReasonUnderutilized || pl.Claim == "" || i < 0 || at < 0 {
+			continue
+		}
+		n := &in.Snapshot.Nodes[i]
+		for _, c := range in.Snapshot.PodClasses {
+			if c.ID == in.Snapshot.Pods[at].Class && (missing(c.NeededDrivers, n.Drivers) || missing(c.NeededFeatures, n.Features)) {
+				out = append(out, pl.Pod)
+			}
+		}
+	}
+	return out
 }
 
 // join makes a node of a claim, as its first offering.
@@ -93,6 +139,8 @@ func (w *aftermath) join(c model.NodeClaim) {
 		n.Labels = append(n.Labels, model.Label{Key: k, Value: v})
 	}
 	sortLabels(n.Labels)
+	like := cmp.Or(w.truth[kindOf(&n)], w.truth[kind{}], &n)
+	n.Drivers, n.Features = like.Drivers, like.Features
 	for _, t := range pool.Devices {
 		n.Devices = append(n.Devices, t.Devices...)
 	}
@@ -167,8 +215,8 @@ func byChoice(in *model.Input, d *model.Disruption) bool {
 }
 
 // TestPlansComeToAnEnd carries out the plan of each file and plans again, a minute later, and so on, and then with half an
-// hour between. No pod is moved twice in half an hour by choice, every move for money makes the cluster cheaper, and in
-// the end nothing is left to do: nothing goes round.
+// hour between. No pod is moved twice in half an hour by choice, every move for money makes the cluster cheaper and is to
+// where the pod can run, and in the end nothing is left to do: nothing goes round.
 func TestPlansComeToAnEnd(t *testing.T) {
 	loader := NewLoader()
 	for _, file := range files(t) {
@@ -192,6 +240,7 @@ func rounds(in model.Input) []string {
 		return nil // other rules; and a search that is cut short has a test of its own
 	}
 	in.Kinds = nil
+	truth := kindsOf(&in)
 	moved := map[model.PodID]time.Time{}
 	var out []string
 	for round := range most {
@@ -224,7 +273,12 @@ func rounds(in model.Input) []string {
 				moved[pl.Pod] = at
 			}
 		}
-		in = carriedOut(in, p, while)
+		in = carriedOut(in, p, truth, while)
+		for i := range p.Disruptions {
+			for _, id := range refused(&in, &p.Disruptions[i]) {
+				out = append(out, fmt.Sprintf("round %d: %s is moved to a new node, which lacks what it needs", round, id))
+			}
+		}
 	}
 	return append(out, fmt.Sprintf("after %d rounds there is still something to do", most))
 }
@@ -250,7 +304,7 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, cost = carriedOut(in, p, time.Minute), p.CostAfter
+			in, cost = carriedOut(in, p, nil, time.Minute), p.CostAfter
 		}
 		if cost > want.CostAfter || want.CostAfter == want.CostBefore {
 			t.Errorf("plans of %d trials each come to %s, one plan of all to %s (from %s)", trials, money(cost),
