@@ -43,6 +43,14 @@ func TestWhatKubectlGetsOfACluster(t *testing.T) {
 			}, cli.ExitOK, "NodePoolDrifted: the template of node pool default has changed since the launch", "",
 		},
 		"claims that name no node have that of their instance": {[]string{"    nodeName: n1\n    imageID", "    imageID"}, cli.ExitOK, "n1, n2  underutilized          2  default-", ""},
+		"a node has one claim": {
+			[]string{"nodeName: n2\n    imageID", "nodeName: n1\n    imageID"}, cli.ExitError, "",
+			"NodeClaim default-n2: status.nodeName: n1 is that of NodeClaim default-n1 too; each node has one NodeClaim",
+		},
+		"an instance has one claim": {
+			[]string{"providerID: aws:///us-east-1a/i-n2\n    last", "providerID: aws:///us-east-1a/i-n1\n    last"}, cli.ExitError, "",
+			"NodeClaim default-n2: status.providerID: aws:///us-east-1a/i-n1 is that of NodeClaim default-n1 too; each node has one NodeClaim",
+		},
 		"of a claim that says no time no age is known": {
 			[]string{"    creationTimestamp: \"2026-01-01T00:00:00Z\"\n    labels", "    labels", "expireAfter: Never", "expireAfter: 720h"},
 			cli.ExitOK, "n1, n2  underutilized", "",

@@ -51,7 +51,8 @@ type Builder struct {
 	overlays []*karpenterv1alpha1.NodeOverlay
 	classes  []*awsv1.EC2NodeClass
 	claims   []*karpenterv1.NodeClaim
-	pods     []*madePods // those that wait, or are made
+	claimed  map[[2]string]*karpenterv1.NodeClaim // by a field that no two share, and its value
+	pods     []*madePods                          // those that wait, or are made
 	daemons  bool
 	objects  int
 }
@@ -97,6 +98,9 @@ func TitleOf(o runtime.Object) string {
 func (b *Builder) Add(o runtime.Object) error {
 	switch o := o.(type) {
 	case *karpenterv1.NodeClaim:
+		if err := b.clash(o); err != nil {
+			return &ObjectError{TitleOf(o), err}
+		}
 		b.claims = append(b.claims, o)
 		return nil
 	case *storagev1.VolumeAttachment:
@@ -118,6 +122,20 @@ func (b *Builder) Add(o runtime.Object) error {
 		b.classes = append(b.classes, o)
 	case *appsv1.DaemonSet:
 		b.daemons = true
+	}
+	return nil
+}
+
+// clash says that another claim has what only one can: a node would be billed twice.
+func (b *Builder) clash(o *karpenterv1.NodeClaim) error {
+	if b.claimed == nil {
+		b.claimed = map[[2]string]*karpenterv1.NodeClaim{}
+	}
+	for _, own := range [][2]string{{"status.providerID", o.Status.ProviderID}, {"status.nodeName", o.Status.NodeName}} {
+		if c := b.claimed[own]; c != nil && own[1] != "" {
+			return fmt.Errorf("%s: %s is that of %s too; each node has one NodeClaim", own[0], own[1], TitleOf(c))
+		}
+		b.claimed[own] = o
 	}
 	return nil
 }
