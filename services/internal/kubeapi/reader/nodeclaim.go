@@ -119,7 +119,7 @@ func claimTimes(o *karpenterv1.NodeClaim, c *model.Claim) error {
 		if err != nil {
 			return fmt.Errorf("spec.expireAfter: %w", err)
 		}
-		if !never && after > 0 && !c.CreateTime.IsZero() { // of a manifest that says of no time how old the claim is, nothing follows
+		if !never && !c.CreateTime.IsZero() { // of a manifest that says of no time how old the claim is, nothing follows
 			c.ExpireTime = c.CreateTime.Add(after)
 		}
 	}

@@ -101,6 +101,13 @@ func TestAClaimOfAnUnknownAgeDoesNotExpire(t *testing.T) {
 	}
 }
 
+func TestAClaimThatIsToLiveForNoTimeHasExpired(t *testing.T) {
+	got, err := read(t, strings.Replace(nodeClaim, "expireAfter: 720h", "expireAfter: 0s", 1))
+	if err != nil || got.CreateTime.IsZero() || !got.ExpireTime.Equal(got.CreateTime) {
+		t.Errorf("made %v, expires %v: %v", got.CreateTime, got.ExpireTime, err)
+	}
+}
+
 func TestHowFarAClaimIs(t *testing.T) {
 	deleted := "name: web-1\n  deletionTimestamp: \"2026-03-02T10:00:00Z\""
 	for name, c := range map[string]struct {

@@ -65,7 +65,7 @@ func validateTemplate(p *karpenterv1.NodePool, path *field.Path) field.ErrorList
 	errs = append(errs, Requirements(t.Requirements, p.Spec.Template.Metadata.LabelMap(), requirements)...)
 	errs = append(errs, validateNodeClassRef(t.NodeClassRef, path.Child("nodeClassRef"))...)
 	errs = append(errs, validateGracePeriod(t.TerminationGracePeriod, path)...)
-	return append(errs, validateNillable(t.ExpireAfter, path.Child("expireAfter"))...)
+	return append(errs, validateExpiry(t.ExpireAfter, path.Child("expireAfter"))...)
 }
 
 // NodeClaim is everything that is wrong with a claim, in the order of its
@@ -171,6 +171,14 @@ func validateGracePeriod(d *karpenterv1.Duration, spec *field.Path) field.ErrorL
 		return field.ErrorList{field.Invalid(spec.Child("terminationGracePeriod"), string(*d), err.Error())}
 	}
 	return nil
+}
+
+// validateExpiry refuses a time of nothing: nodes would be bought and taken away again and again.
+func validateExpiry(d karpenterv1.NillableDuration, path *field.Path) field.ErrorList {
+	if after, never, err := d.Parse(); err == nil && !never && after == 0 {
+		return field.ErrorList{field.Invalid(path, string(d), "no node would live: say how long one may, such as 720h, or Never")}
+	}
+	return validateNillable(d, path)
 }
 
 func validateNillable(d karpenterv1.NillableDuration, path *field.Path) field.ErrorList {

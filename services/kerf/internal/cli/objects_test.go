@@ -44,12 +44,20 @@ func TestWhatKubectlGetsOfACluster(t *testing.T) {
 		},
 		"claims that name no node have that of their instance": {[]string{"    nodeName: n1\n    imageID", "    imageID"}, cli.ExitOK, "n1, n2  underutilized          2  default-", ""},
 		"a node has one claim": {
-			[]string{"nodeName: n2\n    imageID", "nodeName: n1\n    imageID"}, cli.ExitError, "",
+			[]string{"nodeName: n2\n    imageID", "nodeName: n1\n    imageID"},
+			cli.ExitError, "",
 			"NodeClaim default-n2: status.nodeName: n1 is that of NodeClaim default-n1 too; each node has one NodeClaim",
 		},
 		"an instance has one claim": {
-			[]string{"providerID: aws:///us-east-1a/i-n2\n    last", "providerID: aws:///us-east-1a/i-n1\n    last"}, cli.ExitError, "",
+			[]string{"providerID: aws:///us-east-1a/i-n2\n    last", "providerID: aws:///us-east-1a/i-n1\n    last"},
+			cli.ExitError, "",
 			"NodeClaim default-n2: status.providerID: aws:///us-east-1a/i-n1 is that of NodeClaim default-n1 too; each node has one NodeClaim",
+		},
+		"a claim that is to live for no time has expired": {[]string{"expireAfter: Never", "expireAfter: 0s"}, cli.ExitOK, "expired", ""},
+		"a pool whose nodes are to live for no time is refused": {
+			[]string{"        requirements:\n        - {key: karpenter.sh/cap", "        expireAfter: 0s\n        requirements:\n        - {key: karpenter.sh/cap"},
+			cli.ExitError, "",
+			`spec.template.spec.expireAfter: Invalid value: "0s": no node would live: say how long one may, such as 720h, or Never`,
 		},
 		"of a claim that says no time no age is known": {
 			[]string{"    creationTimestamp: \"2026-01-01T00:00:00Z\"\n    labels", "    labels", "expireAfter: Never", "expireAfter: 720h"},
