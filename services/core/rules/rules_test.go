@@ -132,7 +132,9 @@ func TestConsolidateAfter(t *testing.T) {
 		"without pods, since it was ready": {
 			minutes(55), -50, 0, answer{model.CodeConsolidateAfter, 5},
 		},
-		"at once": {minutes(0), 0, 0, answer{}},
+		"at once":                           {minutes(0), 0, 0, answer{}},
+		"at once, by a clock that is ahead": {minutes(0), -50, 2, answer{}},
+		"a pod will have come":              {minutes(30), -50, 60, answer{model.CodeConsolidateAfter, 90}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var last time.Time
@@ -141,6 +143,13 @@ func TestConsolidateAfter(t *testing.T) {
 			}
 			check(t, says(rules.ConsolidateAfter(tc.after, at(tc.ready), last, noon())), tc.want)
 		})
+	}
+}
+
+func TestNoNodeIsQuietForLessThanNoTime(t *testing.T) {
+	r, _ := rules.ConsolidateAfter(minutes(30), at(60), time.Time{}, noon())
+	if want := "it has been quiet for 0s, and its pool asks for 30m0s"; r.Message != want {
+		t.Errorf("%q, want %q", r.Message, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 // ConsolidateAfter says that a node has not been quiet for as long as its pool's consolidateAfter asks for; nil means
 // that the pool never consolidates. What counts is when the node became Initialized, and when a pod last came or went.
+// A node of which a clock that is ahead says that this is yet to come has been quiet for no time.
 func ConsolidateAfter(after *time.Duration, initialized, lastPodEvent, now time.Time) (model.Reason, time.Time) {
 	if after == nil {
 		return model.Reason{Code: model.CodeConsolidateAfter, Message: "its pool never consolidates (consolidateAfter: Never)"}, time.Time{}
@@ -17,7 +18,7 @@ func ConsolidateAfter(after *time.Duration, initialized, lastPodEvent, now time.
 	if lastPodEvent.After(since) {
 		since = lastPodEvent
 	}
-	quiet := now.Sub(since)
+	quiet := max(now.Sub(since), 0)
 	if quiet >= *after {
 		return model.Reason{}, time.Time{}
 	}

@@ -59,6 +59,11 @@ func TestWhatKubectlGetsOfACluster(t *testing.T) {
 			cli.ExitError, "",
 			`spec.template.spec.expireAfter: Invalid value: "0s": no node would live: say how long one may, such as 720h, or Never`,
 		},
+		"what is yet to come is told of": {
+			[]string{"2026-01-01T00:0", "2026-03-01T00:0"},
+			cli.ExitOK, "it has been quiet for 0s",
+			"NodeClaim default-n1 and 3 more: made after the time that is planned for, which is 2026-01-31T12:00:00Z: their age counts as none",
+		},
 		"of a claim that says no time no age is known": {
 			[]string{"    creationTimestamp: \"2026-01-01T00:00:00Z\"\n    labels", "    labels", "expireAfter: Never", "expireAfter: 720h"},
 			cli.ExitOK, "n1, n2  underutilized", "",

@@ -79,7 +79,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
 	addENIs(f, &flags.enis)
-	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes, and for others, on which time has no bearing, always the same")
+	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes or NodeClaims, and for others, on which time has no bearing, always the same")
 	addStrict(c, &flags.strict)
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
 	f.DurationVar(&flags.adviceTime, "advice-time", defaultAdviceTime, "the `duration` that advice is looked for at most; 0 for as long as it takes")

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 	"github.com/kerf-dev/kerf/services/internal/policy"
@@ -97,6 +99,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 	if in.Now.IsZero() {
 		in.Now = timeOf(objects, o.Present)
 	}
+	in.Warnings = append(in.Warnings, ahead(objects, in.Now)...)
 	var b convert.Builder
 	for _, obj := range objects {
 		if err := b.Add(obj); err != nil {
@@ -118,15 +121,42 @@ func fromManifests(files []File, o Options) (Input, error) {
 	return in, nil
 }
 
-// timeOf is when manifests are planned for where no one says: now, if there are nodes, which age; else always the same
-// time, so that the same files give the same plan, names included.
+// timeOf is when manifests are planned for where no one says: now, if there are nodes or claims, which age; else always the
+// same time, so that the same files give the same plan, names included.
 func timeOf(objects []runtime.Object, present time.Time) time.Time {
-	for _, o := range objects {
-		if _, ok := o.(*corev1.Node); ok {
-			return present
-		}
+	if slices.ContainsFunc(objects, ages) {
+		return present
 	}
 	return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// ages says that plans depend on how old an object is.
+func ages(o runtime.Object) bool {
+	switch o.(type) {
+	case *corev1.Node, *karpenterv1.NodeClaim:
+		return true
+	default:
+		return false
+	}
+}
+
+// ahead tells of nodes and claims from after the time that is planned for, by more than clocks differ.
+func ahead(objects []runtime.Object, now time.Time) (warnings []string) {
+	var made []string
+	for _, o := range objects {
+		if m, ok := o.(metav1.Object); ok && ages(o) && m.GetCreationTimestamp().After(now.Add(time.Minute)) {
+			made = append(made, convert.TitleOf(o))
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	who := made[0]
+	if len(made) > 1 {
+		who += fmt.Sprintf(" and %d more", len(made)-1)
+	}
+	return []string{who + ": made after the time that is planned for, which is " + now.UTC().Format(time.RFC3339) +
+		": their age counts as none; plan for a later time with --now"}
 }
 
 // Preview is what files say that shall be other than it is.
