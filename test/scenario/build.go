@@ -311,7 +311,7 @@ func (b *builder) pdb(s *statement) {
 	namespace, _, _ := strings.Cut(id, "/")
 	b.in.Snapshot.PodDisruptionBudgets = append(b.in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{
 		ID: id, Namespace: namespace, Selector: s.selector(s.text("select", "")),
-		DisruptionsAllowed: int32(s.number("allow", 0)), NeverAllows: s.is("never"), AlwaysAllowUnhealthy: s.is("unhealthy"),
+		DisruptionsAllowed: int32(s.number("allow", 0)), NeverAllows: s.is("never"), AllowsUnhealthy: s.is("unhealthy"),
 	})
 }
 

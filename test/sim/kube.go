@@ -292,7 +292,7 @@ func (c *cluster) budgets() map[string]model.PodDisruptionBudget {
 		}
 		out["shop/"+l.name] = model.PodDisruptionBudget{
 			ID: "shop/" + l.name, Namespace: "shop", Selector: &model.Selector{Requirements: []model.Requirement{in("app", l.name)}},
-			DisruptionsAllowed: int32(l.allowed()), AlwaysAllowUnhealthy: true, NeverAllows: l.never,
+			DisruptionsAllowed: int32(l.allowed()), AllowsUnhealthy: true, NeverAllows: l.never,
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ func full() model.Input {
 			NodeClasses: []model.NodeClass{{Name: "broken", NotReady: why}, fullNodeClass()},
 			PodDisruptionBudgets: []model.PodDisruptionBudget{{
 				ID: "shop/web", Namespace: "shop", Selector: &model.Selector{Requirements: []model.Requirement{req("app", model.In, "web")}},
-				DisruptionsAllowed: 1, AlwaysAllowUnhealthy: true, NeverAllows: true,
+				DisruptionsAllowed: 1, AllowsUnhealthy: true, NeverAllows: true,
 			}},
 			Catalogs: []model.Catalog{{ID: "k-1", InstanceTypes: []model.InstanceType{{
 				Name: "m5.large", Labels: model.Labels{{Key: "kubernetes.io/arch", Value: "amd64"}},

@@ -264,18 +264,18 @@ func (r *reader) budget(b *clusterpb.PodDisruptionBudget) model.PodDisruptionBud
 	r.namespaced(b.GetId())
 	r.notNegative("disruptions_allowed", int64(b.GetDisruptionsAllowed()))
 	return model.PodDisruptionBudget{
-		ID:                   b.GetId(),
-		Namespace:            r.required("namespace", b.GetNamespace()),
-		Selector:             r.selector("selector", b.GetSelector()),
-		DisruptionsAllowed:   b.GetDisruptionsAllowed(),
-		AlwaysAllowUnhealthy: b.GetAlwaysAllowUnhealthy(),
-		NeverAllows:          b.GetNeverAllows(),
+		ID:                 b.GetId(),
+		Namespace:          r.required("namespace", b.GetNamespace()),
+		Selector:           r.selector("selector", b.GetSelector()),
+		DisruptionsAllowed: b.GetDisruptionsAllowed(),
+		AllowsUnhealthy:    b.GetAlwaysAllowUnhealthy(),
+		NeverAllows:        b.GetNeverAllows(),
 	}
 }
 
 func writeBudget(b model.PodDisruptionBudget) *clusterpb.PodDisruptionBudget {
 	return &clusterpb.PodDisruptionBudget{
 		Id: b.ID, Namespace: b.Namespace, Selector: Selector(b.Selector), DisruptionsAllowed: b.DisruptionsAllowed,
-		AlwaysAllowUnhealthy: b.AlwaysAllowUnhealthy, NeverAllows: b.NeverAllows,
+		AlwaysAllowUnhealthy: b.AllowsUnhealthy, NeverAllows: b.NeverAllows,
 	}
 }

@@ -159,11 +159,13 @@ type DaemonSet struct {
 // PodDisruptionBudget is the API server's word on how many pods may be evicted.
 type PodDisruptionBudget struct {
 	// ID is "namespace/name".
-	ID                   string
-	Namespace            string
-	Selector             *Selector
-	DisruptionsAllowed   int32
-	AlwaysAllowUnhealthy bool
+	ID                 string
+	Namespace          string
+	Selector           *Selector
+	DisruptionsAllowed int32
+	// AllowsUnhealthy is set when pods that are not ready may be evicted, which then counts for nothing: always, or for as
+	// long as enough others are ready.
+	AllowsUnhealthy bool
 	// NeverAllows is set when nothing that becomes ready could make it allow an eviction.
 	NeverAllows bool
 }

@@ -66,7 +66,7 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"two disruption budgets cover a pod":                     {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1); w.pdb("b", 1) }, model.CodePDB},
 		"an unhealthy pod may go against its budget": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pdb("a", 0)
-			w.Snapshot.PodDisruptionBudgets[0].AlwaysAllowUnhealthy = true
+			w.Snapshot.PodDisruptionBudgets[0].AllowsUnhealthy = true
 			w.Snapshot.Pods[0].Ready = false
 		}, model.CodeCheaperReplacement},
 		"the pool removes empty nodes only": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeConsolidationPolicy},

@@ -58,8 +58,8 @@ func drawWorld(t *rapid.T) *world {
 	for i := range d.n("budgets", 0, 2) {
 		d.Snapshot.PodDisruptionBudgets = append(d.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{
 			ID: fmt.Sprintf("shop/pdb-%d", i), Namespace: "shop", DisruptionsAllowed: int32(d.n("allowed", 0, 4)),
-			Selector:             &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{d.anyClass("budget")}}}},
-			AlwaysAllowUnhealthy: d.chance("unhealthy"),
+			Selector:        &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{d.anyClass("budget")}}}},
+			AllowsUnhealthy: d.chance("unhealthy"),
 		})
 	}
 	d.Policy.MinSaving = int64(d.n("min saving", 0, 1)) * 20000

@@ -47,8 +47,8 @@ func (b *budgets) repaired(pool model.PoolName) (n int) {
 	return n
 }
 
-// first counts a pool's nodes that the plan takes away before any by choice, and that are not busy already. They use budgets
-// up whatever those cap.
+// first counts a pool's nodes that the plan takes away before any by choice, and that are not busy already. They use
+// budgets up whatever those cap.
 func (b *budgets) first(pool model.PoolName) (n int) {
 	for _, d := range b.f.Plan.Disruptions {
 		for _, id := range d.Candidates {
@@ -139,7 +139,7 @@ func (b *budgets) pods() {
 func (b *budgets) countEvictions(evictions map[*model.PodDisruptionBudget]map[model.ClaimID]int, id model.ClaimID) {
 	for _, p := range b.f.Cluster.MovableOn(id) {
 		for _, pdb := range b.pdbs.covering(p) {
-			if !p.Ready && pdb.AlwaysAllowUnhealthy {
+			if !p.Ready && pdb.AllowsUnhealthy {
 				continue
 			}
 			if evictions[pdb] == nil {

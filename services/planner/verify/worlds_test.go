@@ -130,7 +130,7 @@ func (d *dice) owner(name string) {
 	}
 	if d.chance(25) {
 		s.PodDisruptionBudgets = append(s.PodDisruptionBudgets, model.PodDisruptionBudget{
-			ID: "shop/" + name, Namespace: "shop", Selector: app(name), DisruptionsAllowed: int32(d.IntN(4)), AlwaysAllowUnhealthy: d.chance(50),
+			ID: "shop/" + name, Namespace: "shop", Selector: app(name), DisruptionsAllowed: int32(d.IntN(4)), AllowsUnhealthy: d.chance(50),
 		})
 	}
 }

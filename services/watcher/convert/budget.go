@@ -18,10 +18,7 @@ import (
 // it, and neither does a selector that can't be converted.
 func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 	out := &clusterpb.PodDisruptionBudget{
-		Id: objectID(b), Namespace: b.Namespace,
-		AlwaysAllowUnhealthy: b.Spec.UnhealthyPodEvictionPolicy != nil &&
-			*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
-		NeverAllows: neverAllows(b),
+		Id: objectID(b), Namespace: b.Namespace, AlwaysAllowUnhealthy: allowsUnhealthy(b), NeverAllows: neverAllows(b),
 	}
 	selector, bad := reader.Selector(b.Spec.Selector)
 	out.Selector = core.Selector(selector)
@@ -32,6 +29,16 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 		out.DisruptionsAllowed = max(b.Status.DisruptionsAllowed, 0)
 	}
 	return wire.Object(snapshot.PodDisruptionBudget, out.GetId(), out)
+}
+
+// allowsUnhealthy says whether the Eviction API lets pods go that are not ready, and counts nothing: always, or because as
+// many are ready as the budget asks for, if it asks for any.
+func allowsUnhealthy(b *policyv1.PodDisruptionBudget) bool {
+	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
+		return true
+	}
+	s := &b.Status
+	return s.ObservedGeneration >= b.Generation && s.DesiredHealthy > 0 && s.CurrentHealthy >= s.DesiredHealthy
 }
 
 // neverAllows says whether no eviction is possible even with every expected pod healthy.

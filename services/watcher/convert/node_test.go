@@ -141,6 +141,38 @@ func TestConditionsThatMayMeanThatANodeIsUnhealthy(t *testing.T) {
 	}
 }
 
+func TestPodsThatAreNotReadyMayGo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy           policyv1.UnhealthyPodEvictionPolicyType // "" for none
+		current, desired int32
+		observed         int64
+		want             bool
+	}{
+		"always":                              {policyv1.AlwaysAllow, 1, 2, 2, true},
+		"while just enough are ready":         {policyv1.IfHealthyBudget, 2, 2, 2, true},
+		"while more than enough are":          {policyv1.IfHealthyBudget, 3, 2, 2, true},
+		"not while too few are":               {policyv1.IfHealthyBudget, 1, 2, 2, false},
+		"which holds without a policy, too":   {"", 2, 2, 2, true},
+		"and forbids it":                      {"", 1, 2, 2, false},
+		"a budget that asks for none":         {policyv1.IfHealthyBudget, 2, 0, 2, false},
+		"the status is older than the object": {policyv1.IfHealthyBudget, 2, 2, 1, false},
+		"a policy that no one knows":          {"Sometimes", 1, 2, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &policyv1.PodDisruptionBudget{
+				ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "shop", Generation: 2},
+				Status:     policyv1.PodDisruptionBudgetStatus{CurrentHealthy: tc.current, DesiredHealthy: tc.desired, ObservedGeneration: tc.observed},
+			}
+			if tc.policy != "" {
+				b.Spec.UnhealthyPodEvictionPolicy = &tc.policy
+			}
+			if got := convert.PodDisruptionBudget(b).Payload.(*clusterpb.PodDisruptionBudget).GetAlwaysAllowUnhealthy(); got != tc.want {
+				t.Errorf("pods that are not ready may go: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestPodDisruptionBudget(t *testing.T) {
 	count := func(n int) *intstr.IntOrString { return new(intstr.FromInt32(int32(n))) }
 	share := func(s string) *intstr.IntOrString { return new(intstr.FromString(s)) }

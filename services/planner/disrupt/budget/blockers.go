@@ -69,7 +69,7 @@ func (p *Pods) blame(by []blocked, pod, host int) {
 	covering, unready := p.of[p.v.Pods[pod].Class.Index], host != nowhere && !p.v.Pods[pod].Ready
 	for k, b := range covering {
 		budget := &p.v.Snapshot.PodDisruptionBudgets[b]
-		if (!budget.NeverAllows || unready && budget.AlwaysAllowUnhealthy) && len(covering) == 1 {
+		if (!budget.NeverAllows || unready && budget.AllowsUnhealthy) && len(covering) == 1 {
 			continue
 		}
 		x := &by[b]

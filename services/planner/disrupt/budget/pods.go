@@ -90,7 +90,7 @@ func (p *Pods) Reason(pods []int) model.Reason {
 // one counts one eviction against a budget.
 func (p *Pods) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
 	b := &p.v.Snapshot.PodDisruptionBudgets[budget]
-	if b.AlwaysAllowUnhealthy && !pod.Ready {
+	if b.AllowsUnhealthy && !pod.Ready {
 		return model.Reason{}
 	}
 	n := needs[budget]
@@ -121,7 +121,7 @@ func (p *Pods) Take(pods []int) {
 	for _, i := range pods {
 		pod := p.v.Pods[i]
 		for _, b := range p.of[pod.Class.Index] {
-			if !p.v.Snapshot.PodDisruptionBudgets[b].AlwaysAllowUnhealthy || pod.Ready {
+			if !p.v.Snapshot.PodDisruptionBudgets[b].AllowsUnhealthy || pod.Ready {
 				p.left[b]--
 			}
 		}

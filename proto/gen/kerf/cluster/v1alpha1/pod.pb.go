@@ -1526,7 +1526,8 @@ type PodDisruptionBudget struct {
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
 	// How many evictions it allows now, 0 or more.
 	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
-	// Pods that are not ready may be evicted in any case (unhealthyPodEvictionPolicy: AlwaysAllow).
+	// Pods that are not ready may be evicted, and count for nothing: in any case (unhealthyPodEvictionPolicy: AlwaysAllow),
+	// or because as many others are ready now as it asks for (IfHealthyBudget).
 	AlwaysAllowUnhealthy bool `protobuf:"varint,5,opt,name=always_allow_unhealthy,json=alwaysAllowUnhealthy,proto3" json:"always_allow_unhealthy,omitempty"`
 	// It can never allow an eviction, whatever becomes ready (for example maxUnavailable: 0).
 	NeverAllows   bool `protobuf:"varint,6,opt,name=never_allows,json=neverAllows,proto3" json:"never_allows,omitempty"`
