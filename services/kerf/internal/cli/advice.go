@@ -86,23 +86,3 @@ func (s *search) progress(line string) {
 		fmt.Fprintf(f, "\r\x1b[K%s", line)
 	}
 }
-
-// interruptible waits for f, but no longer than ctx lasts. It starts a goroutine, which the end of the process ends.
-func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		v, err := f()
-		done <- result{v, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}

@@ -511,3 +511,34 @@ func TestAnInterruptEndsCleanly(t *testing.T) {
 		t.Errorf("exit code %d, printed %q, said %q", code, out.String(), errs.String())
 	}
 }
+
+// silent never has anything to read, as a terminal at which no one types.
+type silent struct{ asked func() }
+
+func (s silent) Read([]byte) (int, error) {
+	s.asked()
+	select {}
+}
+
+func TestAnInterruptEndsTheWaitForInput(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"manifests":       {"plan", "-f", "-"},
+		"a preview":       story(inflate+"inflate-5.yaml", "--with", "-"),
+		"a policy":        story(inflate+"inflate-5.yaml", "--policy", "-"),
+		"a spread":        story(inflate+"inflate-5.yaml", "--default-spread", "-"),
+		"old manifests":   {"convert", "-f", "-"},
+		"of a shadow's":   {"shadow", "--once", "--policy", "-"},
+		"beside a folder": {"plan", "-f", inflate, "-f", "-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			var out, errs bytes.Buffer
+			code := cli.Main(ctx, args, cli.IO{In: silent{cancel}, Out: &out, Err: &errs, Now: present})
+			if code != cli.ExitInterrupted || out.Len() > 0 || !strings.HasSuffix(errs.String(), "kerf: interrupted\n") {
+				t.Errorf("exit code %d, printed %q, said %q", code, out.String(), errs.String())
+			}
+		})
+	}
+}

@@ -26,11 +26,11 @@ settings may move from one object to another.`,
 	c.Flags().StringSliceVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
 	c.Flags().StringVar(&options.InstanceProfile, "default-instance-profile", "", "what the old setting aws.defaultInstanceProfile was: the `name` that AWSNodeTemplates without one get")
 	addStrict(c, &options.Strict)
-	c.RunE = func(*cobra.Command, []string) error {
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(paths) == 0 {
 			return errors.New("nothing to convert: name manifests with -f; see kerf convert --help")
 		}
-		files, err := offline.Read(paths, std.In)
+		files, err := read(cmd.Context(), paths, std.In)
 		if err != nil {
 			return err
 		}

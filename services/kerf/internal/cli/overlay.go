@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -24,10 +25,10 @@ func fieldOf() map[string]string {
 
 // weigh is the policy to plan with: the file's or else the cluster's, nil where that is not known, and over it what the
 // flags say.
-func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterpb.Policy) (*clusterpb.Policy, error) {
+func (p *policyFlags) weigh(ctx context.Context, stdin io.Reader, cluster *clusterpb.Policy) (*clusterpb.Policy, error) {
 	base := cluster
 	if p.file != "" {
-		files, err := offline.Read([]string{p.file}, stdin)
+		files, err := read(ctx, []string{p.file}, stdin)
 		if err != nil {
 			return nil, fmt.Errorf("--policy: %w", err)
 		}
@@ -40,7 +41,7 @@ func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterpb.Policy) (*cluste
 		}
 		base = read.Policy
 	}
-	said, err := p.policy(stdin)
+	said, err := p.policy(ctx, stdin)
 	if err != nil || base == nil {
 		return said, err
 	}

@@ -128,7 +128,7 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 	if err != nil {
 		return err
 	}
-	policy, err := p.policy.weigh(std.In, in.Policy)
+	policy, err := p.policy.weigh(ctx, std.In, in.Policy)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 	}
 	decide := p.client.decider(p.planner)
 	if len(p.with) > 0 {
-		c, err := p.edit(std, &in, req)
+		c, err := p.edit(ctx, std, &in, req)
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 		}
 		return offline.Input{Source: p.watcher, Snapshot: req.GetSnapshot(), Now: at, Policy: req.GetDecide().GetPolicy()}, nil
 	}
-	files, err := offline.Read(p.files, std.In)
+	files, err := read(ctx, p.files, std.In)
 	if err != nil {
 		return offline.Input{}, err
 	}

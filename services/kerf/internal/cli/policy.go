@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,6 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/policy"
-	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
 // policyFlags are how to weigh what the cluster's objects leave open; the zero value is the planner's defaults.
@@ -54,7 +54,7 @@ func addPolicy(c *cobra.Command) *policyFlags {
 }
 
 // policy is what the flags say. Errors name the flag and what would be right.
-func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
+func (p *policyFlags) policy(ctx context.Context, stdin io.Reader) (*clusterpb.Policy, error) {
 	said := policy.Config{
 		Preferences: p.preferences.word, MinValues: p.minValues.word,
 		Work: given(p.flags, "work", &p.work), GapTarget: given(p.flags, "gap-target", &p.gapTarget),
@@ -66,7 +66,7 @@ func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
 	if err := config.Check(said); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--%s %s", strings.ReplaceAll(wrong.Field, "_", "-"), wrong.Problem)
 	}
-	spread, err := p.spread(stdin)
+	spread, err := p.spread(ctx, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func given[T any](f *pflag.FlagSet, name string, value *T) *T {
 	return value
 }
 
-func (p *policyFlags) spread(stdin io.Reader) ([]*clusterpb.TopologySpread, error) {
+func (p *policyFlags) spread(ctx context.Context, stdin io.Reader) ([]*clusterpb.TopologySpread, error) {
 	switch p.defaultSpread {
 	case "":
 		return nil, nil
 	case "system":
 		return systemSpread(), nil
 	}
-	files, err := offline.Read([]string{p.defaultSpread}, stdin)
+	files, err := read(ctx, []string{p.defaultSpread}, stdin)
 	if err != nil {
 		return nil, fmt.Errorf("--default-spread: %w", err)
 	}

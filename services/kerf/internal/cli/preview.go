@@ -26,8 +26,8 @@ type changed struct {
 }
 
 // edit puts the objects of --with into the snapshot.
-func (p *planFlags) edit(std IO, in *offline.Input, req *plannerpb.PlanRequest) (changed, error) {
-	files, err := offline.Read(p.with, std.In)
+func (p *planFlags) edit(ctx context.Context, std IO, in *offline.Input, req *plannerpb.PlanRequest) (changed, error) {
+	files, err := read(ctx, p.with, std.In)
 	if err != nil {
 		return changed{}, fmt.Errorf("--with: %w", err)
 	}

@@ -86,7 +86,7 @@ func (s *shadowFlags) check() error {
 }
 
 func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
-	policy, err := s.plan.policy.weigh(std.In, nil)
+	policy, err := s.plan.policy.weigh(cmd.Context(), std.In, nil)
 	if err != nil {
 		return err
 	}
