@@ -122,9 +122,11 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 		}
 	}
 	g.shorten(replacements)
-	record.Saving = price
-	for _, c := range replacements {
-		record.Saving -= highest(c.Offerings)
+	if saves(d.Reason) {
+		record.Saving = price
+		for _, c := range replacements {
+			record.Saving -= highest(c.Offerings)
+		}
 	}
 	if n := g.Bytes(); n > maxGroupBytes {
 		return Group{}, string(d.ID), model.Reason{

@@ -208,6 +208,28 @@ func TestGroupIsStoredWhole(t *testing.T) {
 	}
 }
 
+// TestOnlyDisruptionsForMoneySaveAny: the price of what may be launched in a node's place, at the worst, is no loss where the
+// node had to go.
+func TestOnlyDisruptionsForMoneySaveAny(t *testing.T) {
+	for reason, want := range map[model.DisruptionReason]int64{
+		model.ReasonUnderutilized: 11_000, model.ReasonDrifted: 0, model.ReasonExpired: 0,
+	} {
+		t.Run(reason.String(), func(t *testing.T) {
+			s := state()
+			expire(&s, at(0))
+			editClaim(&s, func(c *model.Claim) { c.Drifted.Code = model.CodeDrifted })
+			p := edited(replacing(offering("c5.large", "a", 85_000)), func(d *model.Disruption) { d.Reason = reason })
+			o := Verify(p, s)
+			if len(o.Groups) != 1 {
+				t.Fatalf("%+v", o.Verdicts)
+			}
+			if got := o.Groups[0].Disruption.Saving; got != want {
+				t.Errorf("saves %d, want %d", got, want)
+			}
+		})
+	}
+}
+
 func evicting(w ...model.WorkloadEvictions) func(*model.Plan) {
 	return func(p *model.Plan) { p.Disruptions[0].Workloads = w }
 }

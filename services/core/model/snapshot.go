@@ -262,7 +262,7 @@ type DisruptionRecord struct {
 	// EndTime is zero while it goes on.
 	EndTime    time.Time
 	RolledBack bool
-	// Saving is in micro-dollars per hour.
+	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving int64
 	// Workloads are whose pods it evicts. Sorted.
 	Workloads []WorkloadEvictions
