@@ -53,13 +53,19 @@ func Refused(ctx context.Context, log *slog.Logger, c model.Claim, err error) {
 		"attempt", c.Attempt, telemetry.KeyError, err)
 }
 
+// Why is what a plan says of each of its disruptions.
+func Why(p model.Plan) map[model.DisruptionID]string {
+	out := map[model.DisruptionID]string{}
+	for i := range p.Disruptions {
+		out[p.Disruptions[i].ID] = p.Disruptions[i].Explanation.Message
+	}
+	return out
+}
+
 // Disrupting writes a line for each disruption of a plan that was accepted: which nodes go, what comes in their place,
 // and why.
 func Disrupting(ctx context.Context, log *slog.Logger, p model.Plan, groups []apply.Group) {
-	why := map[model.DisruptionID]string{}
-	for i := range p.Disruptions {
-		why[p.Disruptions[i].ID] = p.Disruptions[i].Explanation.Message
-	}
+	why := Why(p)
 	for _, g := range groups {
 		if d := g.Disruption; d != nil {
 			log.InfoContext(ctx, "disrupting nodes", "disruption", d.ID, "plan", p.ID, "reason", d.Reason.String(), "claims", d.Candidates,

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
+	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
@@ -130,6 +131,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		return answer, nil
 	}
 	claimspans.Verdicts(trace.SpanFromContext(ctx), outcome.Verdicts, leaving(outcome.Groups))
+	going(t.outbox, p, outcome.Groups)
 	for _, b := range registry.Grouped(outcome.Groups) {
 		if err := t.commit(ctx, b); err != nil {
 			return Answer{}, err
@@ -169,6 +171,16 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 			"revision", answer.Revision)
 	}
 	return answer, nil
+}
+
+// going tells the outbox why claims go, before what is stored has users told that they do.
+func going(o *outbox.Outbox, p model.Plan, groups []apply.Group) {
+	why := claimspans.Why(p)
+	for _, g := range groups {
+		if d := g.Disruption; d != nil {
+			o.Goes(d.ID, d.Candidates, why[d.ID])
+		}
+	}
 }
 
 // leaving are the claims that accepted disruptions take away.

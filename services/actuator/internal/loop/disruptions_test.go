@@ -87,7 +87,9 @@ func TestUnhealthyNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		r.rejected(removal("d1", model.ReasonUnhealthy, []model.ClaimID{"c1"}), model.CodeInvalid)
 		time.Sleep(30 * time.Minute)
 		begun := time.Now()
-		r.accepted(removal("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
+		dead := removal("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large")
+		dead.Disruptions[0].Explanation.Message = "its kubelet is silent"
+		r.accepted(dead)
 		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took > 3*time.Minute {
 			r.t.Errorf("gone after %s", took)
@@ -101,7 +103,7 @@ func TestUnhealthyNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		if d := r.record("d2"); d.RolledBack || d.EndTime.IsZero() {
 			r.t.Errorf("%+v, want that it has ended though its replacement never came up", d)
 		}
-		r.hasEvent("NodeClaim", "c1", "Disrupted", "Unhealthy")
+		r.hasEvent("NodeClaim", "c1", "Disrupted", "Unhealthy: its kubelet is silent")
 	})
 }
 

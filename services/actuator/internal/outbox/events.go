@@ -75,6 +75,9 @@ func (o *Outbox) step(old, c model.Claim) {
 		e.Reason, e.Message = "Initialized", "node "+node+" is ready"
 	case model.ClaimDraining:
 		e.Reason, e.Message = "Disrupted", "node "+node+" is being drained: "+c.DisruptionReason.String()
+		if g := o.going[c.ID]; g.disruption == c.Disruption && g.why != "" {
+			e.Message += ": " + g.why
+		}
 		if old.Node != "" {
 			o.Event(cluster.Event{Kind: "Node", Name: string(old.Node), Reason: e.Reason, Message: e.Message})
 		}
@@ -84,6 +87,13 @@ func (o *Outbox) step(old, c model.Claim) {
 		return
 	}
 	o.Event(e)
+}
+
+// Goes notes why claims go, for when they do: a plan says it, and what is stored of a disruption does not.
+func (o *Outbox) Goes(d model.DisruptionID, claims []model.ClaimID, why string) {
+	for _, id := range claims {
+		o.going[id] = going{d, why}
+	}
 }
 
 // NotEnded tells that AWS refuses to end a claim's instance, as one that somebody protects from it. It is tried again

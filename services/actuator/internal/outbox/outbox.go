@@ -62,6 +62,14 @@ type Outbox struct {
 	failures map[model.ClaimID]string
 	// kept is what was said last of what keeps each claim's node.
 	kept map[model.ClaimID]model.Code
+	// going is why each claim goes that this leader has accepted a disruption of.
+	going map[model.ClaimID]going
+}
+
+// going is a disruption, and why there is one.
+type going struct {
+	disruption model.DisruptionID
+	why        string
 }
 
 // shown is a claim as users see it.
@@ -89,7 +97,7 @@ func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *O
 	return &Outbox{
 		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]shown{}, pools: map[model.PoolName]cluster.PoolStatus{},
 		classes: map[model.NodeClassName]cluster.ClassStatus{}, failures: map[model.ClaimID]string{},
-		kept: map[model.ClaimID]model.Code{}, told: map[string]model.ObjectState{},
+		kept: map[model.ClaimID]model.Code{}, going: map[model.ClaimID]going{}, told: map[string]model.ObjectState{},
 	}
 }
 
@@ -252,6 +260,7 @@ func (o *Outbox) forget(id model.ClaimID) {
 	delete(o.claims, id)
 	delete(o.failures, id)
 	delete(o.kept, id)
+	delete(o.going, id)
 }
 
 // Became notes what a plan has made of objects of users whose status is written.

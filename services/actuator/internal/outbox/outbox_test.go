@@ -199,6 +199,30 @@ func TestEventsOfAClaim(t *testing.T) {
 	}
 }
 
+// TestADrainSaysWhatItsPlanSaid: in the words of the disruption that the claim goes by, and of no other one.
+func TestADrainSaysWhatItsPlanSaid(t *testing.T) {
+	r := newRig()
+	r.Goes("d1", []model.ClaimID{"c1", "c2"}, "no pod but those of DaemonSets runs there")
+	for id, d := range map[model.ClaimID]model.DisruptionID{"c1": "d1", "c2": "d2", "c3": ""} {
+		old := model.Claim{ID: id, State: model.ClaimInitialized, Node: "n1", Disruption: d, DisruptionReason: model.ReasonEmpty}
+		draining := old
+		draining.State = model.ClaimDraining
+		want := "node n1 is being drained: Empty"
+		if id == "c1" {
+			want += ": no pod but those of DaemonSets runs there"
+		}
+		r.events = nil
+		r.Changed(old, draining)
+		if len(r.events) != 2 || r.events[0].Message != want || r.events[1].Message != want {
+			t.Errorf("of %s told %+v, want %q of the claim and its node", id, r.events, want)
+		}
+	}
+	r.forget("c1")
+	if _, ok := r.going["c1"]; ok {
+		t.Error("remembers why a claim went that is gone")
+	}
+}
+
 func TestTheNewestEventsStay(t *testing.T) {
 	r := newRig()
 	for range maxEvents {
