@@ -34,7 +34,7 @@ func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s page.Style)
 			running++
 		}
 	}
-	p.Rows(table.Row{"CLAIM", "POOL", "TYPE", "ZONE", "CAPACITY", "NODE", "STATE", "AGE", "PODS", "$/HOUR"}, rows, 9, 10)
+	p.Rows(table.Row{"CLAIM", "POOL", "TYPE", "ZONE", "CAPACITY", "NODE", "STATE", "REASON", "AGE", "PODS", "$/HOUR"}, rows, 10, 11)
 	for _, c := range claims {
 		if m := c.GetFailure().GetMessage(); m != "" {
 			p.Gap()
@@ -57,7 +57,7 @@ func (p *claimsPage) claimRow(c *clusterpb.Claim, now time.Time, digits int) tab
 	}
 	return table.Row{
 		c.GetId(), c.GetNodePool(), orDash(c.GetInstanceType()), orDash(c.GetZone()), capacityType(c.GetCapacityType()),
-		orDash(c.GetNode()), p.state(c), age(c, now), len(c.GetPods()), cost,
+		orDash(c.GetNode()), p.state(c), orDash(removalWord(c)), age(c, now), len(c.GetPods()), cost,
 	}
 }
 
@@ -75,6 +75,14 @@ func (p *claimsPage) state(c *clusterpb.Claim) string {
 	default:
 		return word
 	}
+}
+
+// removalWord is why a claim's node goes or has gone; "" where it stays.
+func removalWord(c *clusterpb.Claim) string {
+	if c.GetDisruptionReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_UNSPECIFIED {
+		return ""
+	}
+	return page.ReasonWord(c.GetDisruptionReason())
 }
 
 func orDash(s string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
@@ -71,7 +72,13 @@ func (p *planPage) nodeAnswer(a answer) {
 	if f.claim != "" && f.claim != f.name {
 		p.field("claim", f.claim)
 	}
-	p.field("pods", p.podsAndWorth(a))
+	if f.name != "" && strings.HasPrefix(a.object, "claim/") {
+		p.field("node", f.name)
+	}
+	if f.state != stateGone && f.state != stateFailed {
+		p.field("pods", p.podsAndWorth(a))
+	}
+	p.removal(a)
 	if m := a.reason.GetMessage(); m != "" {
 		p.field("why", m)
 	}
@@ -79,6 +86,35 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("remedy", p.Paint(page.Green, r))
 	}
 	p.whole(a)
+}
+
+// Claims' states that have ended, as nodeFacts has them.
+const (
+	stateGone   = "gone"
+	stateFailed = "failed"
+)
+
+// removal writes why a node goes that the actuator takes away, or has taken away, and since when.
+func (p *planPage) removal(a answer) {
+	if a.node.removed == "" {
+		return
+	}
+	p.field("removal", a.node.removed)
+	d := a.removal
+	if d == nil {
+		return
+	}
+	when := "decided at " + d.GetAcceptTime().AsTime().UTC().Format(time.DateTime)
+	if ago := p.view.Plan.GetNow().AsTime().Sub(d.GetAcceptTime().AsTime()); ago >= 0 {
+		when += ", " + page.Span(ago) + " ago"
+	}
+	if d.GetEndTime() != nil {
+		when += "; done " + page.Span(d.GetEndTime().AsTime().Sub(d.GetAcceptTime().AsTime())) + " later"
+	}
+	p.field("when", when)
+	if len(d.GetReplacements()) > 0 {
+		p.field("instead", strings.Join(p.nodeNames(d.GetReplacements()), ", "))
+	}
 }
 
 // podsAndWorth counts the pods, and says what they would cost at the lowest prices where that is known.

@@ -21,6 +21,7 @@ type answerJSON struct {
 	Placement  json.RawMessage `json:"placement,omitempty"`
 	NodeClaim  json.RawMessage `json:"nodeClaim,omitempty"`
 	Disruption json.RawMessage `json:"disruption,omitempty"`
+	Removal    json.RawMessage `json:"removal,omitempty"`
 }
 
 type nodeJSON struct {
@@ -34,6 +35,7 @@ type nodeJSON struct {
 	PriceMicroUSDPerHour int64  `json:"priceMicroUsdPerHour,omitempty,string"`
 	PriceEstimated       bool   `json:"priceEstimated,omitempty"`
 	WasteMicroUSDPerHour int64  `json:"wasteMicroUsdPerHour,omitempty,string"`
+	RemovalReason        string `json:"removalReason,omitempty"`
 }
 
 type podJSON struct {
@@ -44,7 +46,7 @@ type podJSON struct {
 func (p *planPage) answerJSON(w io.Writer, a answer) error {
 	out := answerJSON{Object: a.object, Outcome: a.outcome}
 	if f := a.node; f != nil {
-		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.estimated, f.waste}
+		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.estimated, f.waste, f.removed}
 	}
 	for _, id := range a.pods {
 		out.Pods = append(out.Pods, podJSON{ID: id, Owner: p.owners.byPod[id]})
@@ -58,6 +60,7 @@ func (p *planPage) answerJSON(w io.Writer, a answer) error {
 		{&out.Placement, a.placement},
 		{&out.NodeClaim, a.claim},
 		{&out.Disruption, a.disruption},
+		{&out.Removal, a.removal},
 	} {
 		if !part.from.ProtoReflect().IsValid() {
 			continue // nil

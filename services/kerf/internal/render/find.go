@@ -29,11 +29,15 @@ type answer struct {
 	placement  *plannerpb.Placement
 	disruption *plannerpb.Disruption
 	claim      *plannerpb.NodeClaim
+	// removal is the decision that the actuator has carried out or carries out, where it still knows it.
+	removal *clusterpb.DisruptionRecord
 }
 
 // nodeFacts are what is known of a node, or of a claim that may have none yet.
 type nodeFacts struct {
 	name, claim, pool, shape, zone, capacity, state string
+	// removed is why it goes or has gone, "" where it stays.
+	removed string
 
 	price, waste int64
 	estimated    bool // the price
@@ -134,9 +138,16 @@ func (p *PlanView) findNode(name string) (answer, error) {
 		}
 	}
 	if node == nil {
+		if c := p.lastOn(name); c != nil {
+			return p.withoutNode("node/"+name, c), nil
+		}
 		return answer{}, unknown("node", name, all)
 	}
 	a := answer{object: "node/" + name, outcome: "stays", node: p.factsOf(node), pods: p.podsOn(name)}
+	a.removal = p.removalOf(a.node.claim)
+	if a.node.removed != "" || a.removal != nil && a.removal.GetEndTime() == nil {
+		a.outcome = "goes already"
+	}
 	for _, v := range p.Plan.GetNodes() {
 		if v.GetNode() == name {
 			p.verdict(&a, v)
@@ -216,6 +227,9 @@ func (f *nodeFacts) fill(c *clusterpb.Claim) {
 		f.capacity = capacityType(c.GetCapacityType())
 	}
 	f.price = c.GetPriceMicroUsdPerHour()
+	if f.removed = removalWord(c); f.removed != "" && c.GetDrifted().GetMessage() != "" {
+		f.removed += ": " + c.GetDrifted().GetMessage()
+	}
 	f.state = page.EnumWord(c.GetState().String(), "CLAIM_STATE_")
 }
 
@@ -238,14 +252,42 @@ func (p *PlanView) findClaim(name string) (answer, error) {
 		if c.GetId() != name {
 			continue
 		}
-		f := &nodeFacts{}
-		f.fill(c)
-		return answer{
-			object: "claim/" + name, outcome: "is " + f.state + ", without a node", node: f, pods: c.GetPods(),
-			reason: c.GetFailure(), disruption: p.disruptionOf(name),
-		}, nil
+		return p.withoutNode("claim/"+name, c), nil
 	}
 	return answer{}, unknown("claim", name, all)
+}
+
+// withoutNode is what a claim says whose node is not in the cluster, not yet or not any more.
+func (p *PlanView) withoutNode(object string, c *clusterpb.Claim) answer {
+	f := &nodeFacts{name: c.GetNode()}
+	f.fill(c)
+	a := answer{
+		object: object, outcome: "is " + f.state, node: f, reason: c.GetFailure(), disruption: p.disruptionOf(c.GetId()), removal: p.removalOf(c.GetId()),
+	}
+	if !ended(c) {
+		a.outcome, a.pods = a.outcome+", without a node", c.GetPods()
+	}
+	return a
+}
+
+// lastOn is the newest claim that had the node.
+func (p *PlanView) lastOn(node string) (last *clusterpb.Claim) {
+	for _, c := range p.Snapshot.GetClaims() {
+		if c.GetNode() == node && (last == nil || c.GetCreateTime().AsTime().After(last.GetCreateTime().AsTime())) {
+			last = c
+		}
+	}
+	return last
+}
+
+// removalOf is the newest decision to take a claim's node away that was accepted; nil where none is known, or it was given up.
+func (p *PlanView) removalOf(claim string) (last *clusterpb.DisruptionRecord) {
+	for _, d := range p.Snapshot.GetDisruptions() {
+		if !d.GetRolledBack() && slices.Contains(d.GetCandidates(), claim) && (last == nil || d.GetAcceptTime().AsTime().After(last.GetAcceptTime().AsTime())) {
+			last = d
+		}
+	}
+	return last
 }
 
 func (p *PlanView) hasNode(name string) bool {

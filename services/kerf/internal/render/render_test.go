@@ -252,6 +252,50 @@ func TestExplain(t *testing.T) {
 	goldentest.Check(t, "explain.txt", out.String())
 }
 
+// TestWhatBecameOfANodeThatIsGone: its claim is kept for a while, and so is the decision to take it away.
+func TestWhatBecameOfANodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(s int) *timestamppb.Timestamp { return timestamppb.New(now.Add(time.Duration(s) * time.Second)) }
+	claim := func(id, node string, state clusterpb.ClaimState, why clusterpb.DisruptionReason, born int) *clusterpb.Claim {
+		return &clusterpb.Claim{
+			Id: id, NodePool: "default", State: state, InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: onDemand,
+			PriceMicroUsdPerHour: 96_000, Node: node, Pods: []string{"shop/web-9"}, CreateTime: at(born), DisruptionReason: why,
+		}
+	}
+	const gone, draining = clusterpb.ClaimState_CLAIM_STATE_GONE, clusterpb.ClaimState_CLAIM_STATE_DRAINING
+	drifted := claim("c-drift", "old", draining, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED, -900)
+	drifted.Drifted = reason(clusterpb.ReasonCode_REASON_CODE_DRIFTED, "AMIDrift: EC2NodeClass default no longer launches ami-1")
+	for _, n := range v.Snapshot.GetNodes() {
+		if n.GetName() == "old" {
+			n.Claim = "c-drift"
+		}
+	}
+	v.Plan.Now, v.Plan.Disruptions, v.Plan.Nodes = at(0), nil, nil
+	v.Snapshot.Claims = append(v.Snapshot.GetClaims(), drifted,
+		claim("c-first", "ip-1", gone, clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY, -3000),
+		claim("c-last", "ip-1", gone, clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, -900),
+		claim("c-lost", "ip-2", gone, clusterpb.DisruptionReason_DISRUPTION_REASON_UNSPECIFIED, -900))
+	v.Snapshot.Disruptions = []*clusterpb.DisruptionRecord{
+		{Id: "d-0", Candidates: []string{"c-last"}, AcceptTime: at(-500), EndTime: at(-400), RolledBack: true},
+		{Id: "d-1", Candidates: []string{"c-last"}, AcceptTime: at(-362), EndTime: at(-360)},
+		{Id: "d-2", Candidates: []string{"c-drift"}, AcceptTime: at(-20), Replacements: []string{"claim-late", "claim-busy-1"}},
+	}
+	var out bytes.Buffer
+	for _, object := range []string{"node/ip-1", "claim/c-first", "claim/c-last", "node/ip-2", "node/old"} {
+		out.WriteString("$ " + object + "\n")
+		if err := render.Explain(&out, v, object, page.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	if err := render.ExplainJSON(&out, v, "node/ip-1"); err != nil {
+		t.Fatal(err)
+	}
+	goldentest.Check(t, "gone.txt", out.String())
+}
+
 func TestAPodWaitsForOthersToEnd(t *testing.T) {
 	t.Parallel()
 	v := everything()
@@ -391,6 +435,7 @@ func TestClaims(t *testing.T) {
 		{
 			Id: "spot-3", NodePool: "spot", State: clusterpb.ClaimState_CLAIM_STATE_GONE, InstanceType: "c5.large", Zone: "us-east-1b",
 			CapacityType: spot, PriceMicroUsdPerHour: 29_750, InstanceId: "i-3", CreateTime: at(75 * time.Minute),
+			DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY,
 		},
 	}
 	var out bytes.Buffer
