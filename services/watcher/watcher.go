@@ -102,7 +102,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
 		Seen:         func() { ready(); close(seen) },
-		Publish:      hub.Publish, Relayed: srv.SetPlan,
+		Publish:      hub.Publish, Relayed: srv.SetPlan, Trouble: srv.SetTrouble,
 		PlannerAddress: w.cfg.Planner.Target, ActuatorAddresses: w.cfg.Actuator.Addresses,
 		Log: w.svc.Log, Tracer: w.svc.Tracer, Now: time.Now, Measure: w.measure,
 	}

@@ -171,14 +171,16 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 		}
 	}
 	if p.watcher != "" {
-		req, err := fetch(ctx, p.client, p.watcher)
+		req, trouble, err := fetch(ctx, p.client, p.watcher)
 		if err != nil {
 			return offline.Input{}, err
 		}
 		if at.IsZero() {
 			at = std.Now()
 		}
-		return offline.Input{Source: p.watcher, Snapshot: req.GetSnapshot(), Now: at, Policy: req.GetDecide().GetPolicy()}, nil
+		return offline.Input{
+			Source: p.watcher, Snapshot: req.GetSnapshot(), Now: at, Policy: req.GetDecide().GetPolicy(), Warnings: trouble,
+		}, nil
 	}
 	files, err := read(ctx, p.files, std.In)
 	if err != nil {

@@ -167,6 +167,8 @@ type watcher struct {
 	parts  []*clusterpb.Snapshot
 	policy *clusterpb.Policy
 	torn   bool
+	// trouble is what it says is in the way of its plans.
+	trouble string
 }
 
 func (w *watcher) GetSnapshot(_ *watcherpb.GetSnapshotRequest, stream grpc.ServerStreamingServer[watcherpb.GetSnapshotResponse]) error {
@@ -174,7 +176,7 @@ func (w *watcher) GetSnapshot(_ *watcherpb.GetSnapshotRequest, stream grpc.Serve
 		last := i == len(w.parts)-1 && !w.torn
 		m := &watcherpb.GetSnapshotResponse{Snapshot: &clusterpb.SnapshotPart{Snapshot: p, Last: last}}
 		if i == 0 {
-			m.Policy = w.policy
+			m.Policy, m.Trouble = w.policy, w.trouble
 		}
 		if err := stream.Send(m); err != nil {
 			return err
@@ -228,6 +230,27 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestAPlanThatNoOneCarriesOutSaysSo: what a watcher sees while no actuator leads is planned for as ever.
+func TestAPlanThatNoOneCarriesOutSaysSo(t *testing.T) {
+	t.Parallel()
+	const want = "warning: the plans of the watcher are held up: no actuator leads\n"
+	addr := serveWatcher(t, &watcher{trouble: "no actuator leads", parts: []*clusterpb.Snapshot{
+		{Revision: 3, Cluster: "kind", ObserveTime: timestamppb.New(present())}, {},
+	}})
+	for name, args := range map[string][]string{"plan": {"plan"}, "plan as JSON": {"plan", "-o", "json"}, "snapshot": {"snapshot"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, "", append(args, "--watcher", addr)...)
+			if r.code != cli.ExitOK || r.err != want {
+				t.Errorf("exit code %d, said %q, want %q", r.code, r.err, want)
+			}
+			if asJSON := name == "plan as JSON"; strings.Contains(r.out, `"the plans of the watcher are held up`) != asJSON {
+				t.Errorf("printed %s", r.out)
+			}
+		})
+	}
 }
 
 func TestATornSnapshotIsNotSaved(t *testing.T) {

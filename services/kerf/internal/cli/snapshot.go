@@ -35,10 +35,11 @@ kerf plan -f answers it again, to the byte, whenever and wherever.`,
 	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise; - is standard output")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		req, err := fetch(cmd.Context(), client, addr)
+		req, trouble, err := fetch(cmd.Context(), client, addr)
 		if err != nil {
 			return err
 		}
+		std.warn(trouble)
 		data, err := offline.Save(req, filepath.Ext(file) == ".pb")
 		if err != nil {
 			return err
@@ -53,28 +54,31 @@ kerf plan -f answers it again, to the byte, whenever and wherever.`,
 }
 
 // fetch puts the parts that the watcher sends together, to the question that it would ask now: the snapshot, and the
-// policy of the cluster where the watcher tells it.
-func fetch(ctx context.Context, c *client, addr string) (*plannerpb.PlanRequest, error) {
+// policy of the cluster where the watcher tells it. trouble warns of what keeps its plans from being carried out.
+func fetch(ctx context.Context, c *client, addr string) (req *plannerpb.PlanRequest, trouble []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	service := watcherpb.File_kerf_watcher_v1alpha1_watcher_proto.Services().ByName("WatcherService")
 	conn, err := c.dial(addr, service)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", addr, err)
+		return nil, nil, fmt.Errorf("%s: %w", addr, err)
 	}
 	defer conn.Close() //nolint:errcheck // nothing depends on it any more
 	stream, err := watcherpb.NewWatcherServiceClient(conn).GetSnapshot(ctx, &watcherpb.GetSnapshotRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", addr, err)
+		return nil, nil, fmt.Errorf("%s: %w", addr, err)
 	}
 	out := &plannerpb.PlanRequest{Snapshot: &clusterpb.Snapshot{}, Decide: &plannerpb.Decide{}}
 	for {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: the stream ended before the snapshot was whole; try again", addr)
+			return nil, nil, fmt.Errorf("%s: the stream ended before the snapshot was whole; try again", addr)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", addr, err)
+			return nil, nil, fmt.Errorf("%s: %w", addr, err)
+		}
+		if t := m.GetTrouble(); t != "" {
+			trouble = append(trouble, "the plans of the watcher are held up: "+t)
 		}
 		proto.Merge(out.GetSnapshot(), m.GetSnapshot().GetSnapshot())
 		if p := m.GetPolicy(); p != nil {
@@ -82,7 +86,7 @@ func fetch(ctx context.Context, c *client, addr string) (*plannerpb.PlanRequest,
 		}
 		if m.GetSnapshot().GetLast() {
 			out.Decide.Now = out.GetSnapshot().GetObserveTime()
-			return out, nil
+			return out, trouble, nil
 		}
 	}
 }

@@ -213,6 +213,7 @@ type world struct {
 	spans    *tracetest.SpanRecorder
 	metrics  prometheus.Gatherer
 	relayed  []*plannerpb.Plan
+	trouble  []string
 	start    time.Time
 }
 
@@ -287,6 +288,7 @@ func newWorld(t *testing.T) *world {
 		Policy:      policy(),
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
 		Seen: func() {}, Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan, _ []*actuatorpb.Verdict) { w.relayed = append(w.relayed, p) },
+		Trouble:        func(words string) { w.trouble = append(w.trouble, words) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
 		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now, Measure: measured,
 	})

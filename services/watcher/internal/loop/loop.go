@@ -46,9 +46,11 @@ type Config struct {
 	// Seen is called once the cluster was read as a whole.
 	Seen func()
 	// Publish is called with each new snapshot, and Relayed each plan that was relayed with what the actuator answered.
-	// Neither may block.
+	// Trouble is called when what keeps plans from being made or carried out is another than before, with it; "" is
+	// nothing. None of them may block.
 	Publish func(snapshot.Snapshot)
 	Relayed func(*plannerpb.Plan, []*actuatorpb.Verdict)
+	Trouble func(string)
 
 	// PlannerAddress and ActuatorAddresses are for messages.
 	PlannerAddress    string
@@ -77,6 +79,7 @@ type Loop struct {
 	pace     pace.State
 
 	readWhole bool // the cluster was read as a whole
+	led       bool // an actuator's leader is followed
 	driver    bool
 	results   chan result // of the plan at hand
 	running   bool
@@ -89,6 +92,7 @@ type Loop struct {
 	knownProblems map[string]bool
 	resume        string // where the last search for nodes to disrupt ended
 	trouble       trouble
+	told          string // of what is in the way
 }
 
 // New makes a loop.
@@ -120,6 +124,7 @@ func (l *Loop) Run(ctx context.Context, in Inputs) error {
 			l.finish(ctx, r)
 		case <-timer.C:
 		}
+		l.admit()
 		l.pace = l.pace.Drive(l.driver && l.readWhole, l.cfg.Now())
 		d := l.pace.Next(l.cfg.Pace, l.cfg.Now())
 		switch {
@@ -159,6 +164,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 
 // hear takes what the leader said. When its stream has ended, it is not known who drives, so that this watcher does not.
 func (l *Loop) hear(ctx context.Context, u inventory.Update) {
+	l.led = len(u.Batch.Events) > 0
 	if u.Driver != l.driver {
 		l.driver = u.Driver
 		l.cfg.Measure.Drives(u.Driver)
@@ -218,37 +224,4 @@ func (l *Loop) tell(ctx context.Context, r result) {
 		}
 	}
 	l.knownProblems = known
-}
-
-// trouble is what went wrong last with plans for pods alone, and with those for everything, until one succeeds.
-type trouble struct{ pods, everything string }
-
-// report says once that plans fail, and once that they don't any more. Plans for everything may fail alone; what fails
-// those for pods, fails them too, and is not said again.
-func (l *Loop) report(ctx context.Context, r result) {
-	told := &l.trouble.pods
-	if r.everything {
-		told = &l.trouble.everything
-	}
-	if r.err == nil {
-		if *told != "" || r.everything && l.trouble.pods != "" {
-			l.cfg.Log.InfoContext(ctx, "plans are made and relayed again", keyEverything, r.everything)
-		}
-		if *told = ""; r.everything {
-			l.trouble.pods = ""
-		}
-		return
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	level := slog.LevelWarn
-	if t := r.stage + " " + codeOf(r.err); t == *told || t == l.trouble.pods {
-		level = slog.LevelDebug
-	} else {
-		*told = t
-	}
-	l.cfg.Log.Log(ctx, level, "cycle failed; trying again, nothing is lost", "stage", r.stage, keyRevision, r.revision,
-		keyEverything, r.everything, keyPods, r.pods,
-		"planner", l.cfg.PlannerAddress, "actuators", l.cfg.ActuatorAddresses, keyError, r.err)
 }

@@ -176,6 +176,38 @@ func TestPlannerThatIsGoneLosesNothing(t *testing.T) {
 	})
 }
 
+func TestToolsAreToldWhatIsInTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		tell := func(want ...string) {
+			t.Helper()
+			if d := cmp.Diff(want, w.trouble); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			w.trouble = nil
+		}
+		tell("no actuator leads that the watcher can reach (actuator:1)", "")
+		w.planner.set(status.Error(codes.Unavailable, "no planner today"))
+		w.pods("web-0")
+		w.after(time.Minute)
+		tell("no plan from the planner: no planner today")
+		w.inventory(false, false, 2) // another watcher drives
+		tell("")
+		w.inventory(false, true, 2)
+		w.planner.set(nil)
+		w.after(time.Minute)
+		tell("no plan from the planner: no planner today", "")
+		w.planner.mu.Lock()
+		w.planner.sweeps = status.Error(codes.Internal, "too many nodes: "+strings.Repeat("ü", 300))
+		w.planner.mu.Unlock()
+		w.pods("web-1")
+		w.after(time.Minute)
+		if n := len(w.trouble); n != 1 || !strings.HasPrefix(w.trouble[0], "no node is removed; no plan from the planner: too many nodes: ü") || len(w.trouble[0]) > 500 {
+			t.Errorf("told %q", w.trouble)
+		}
+	})
+}
+
 func TestPodsGetNodesWhilePlansForEverythingFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -50,6 +50,7 @@ type Server struct {
 	// readers holds one entry for each call that reads the snapshot.
 	readers chan struct{}
 	plan    atomic.Pointer[watcherpb.GetPlanResponse]
+	trouble atomic.Pointer[string]
 }
 
 // DefaultReaders is how many calls may read the snapshot at once where New is told nothing else.
@@ -78,6 +79,9 @@ func (s *Server) SetPlan(p *plannerpb.Plan, verdicts []*actuatorpb.Verdict) {
 	s.plan.Store(&watcherpb.GetPlanResponse{Plan: p, Verdicts: verdicts})
 }
 
+// SetTrouble makes words what keeps plans from being made or carried out; "" is nothing.
+func (s *Server) SetTrouble(words string) { s.trouble.Store(&words) }
+
 // GetSnapshot implements WatcherService.
 func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.WatcherService_GetSnapshotServer) error {
 	now, ok := s.hub.Latest()
@@ -89,10 +93,14 @@ func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.Watc
 		return err
 	}
 	defer done()
-	policy := s.policy
+	first := &watcherpb.GetSnapshotResponse{Policy: s.policy}
+	if words := s.trouble.Load(); words != nil {
+		first.Trouble = *words
+	}
 	return s.parts(now, func(p *clusterpb.SnapshotPart) error {
-		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Policy: policy}
-		policy = nil // it goes with the first part only
+		m := first
+		first = &watcherpb.GetSnapshotResponse{} // what is beside the snapshot goes with its first part only
+		m.Snapshot = p
 		return out.Send(m)
 	})
 }

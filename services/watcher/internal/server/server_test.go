@@ -102,6 +102,7 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 	f := serve(t, 0)
 	s := nodes(snapshot.Snapshot{}, 5000, strings.Repeat("x", 1000))
 	f.hub.Publish(s)
+	f.server.SetTrouble("no actuator leads")
 	stream, err := f.client.GetSnapshot(t.Context(), &watcherpb.GetSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +118,9 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 		}
 		if first := parts == 0; first && !proto.Equal(policy(), m.GetPolicy()) || !first && m.GetPolicy() != nil {
 			t.Errorf("part %d has the policy %v, want the first part alone to have it", parts, m.GetPolicy())
+		}
+		if (m.GetTrouble() == "no actuator leads") != (parts == 0) {
+			t.Errorf("part %d says %q, want the first part alone to say what is in the way", parts, m.GetTrouble())
 		}
 		proto.Merge(got, m.GetSnapshot().GetSnapshot())
 		last = m.GetSnapshot().GetLast()

@@ -69,7 +69,11 @@ type GetSnapshotResponse struct {
 	// A part of the snapshot; in every message.
 	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	// The policy that the watcher asks for plans with; in the first message only.
-	Policy        *v1alpha1.Policy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
+	Policy *v1alpha1.Policy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Why no plan is made or carried out at the moment, for people, such as that no actuator leads; "" where all is well, or
+	// where another watcher asks for plans. In the first message only. Plans that are made of the snapshot meanwhile say what
+	// would be done.
+	Trouble       string `protobuf:"bytes,3,opt,name=trouble,proto3" json:"trouble,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -116,6 +120,13 @@ func (x *GetSnapshotResponse) GetPolicy() *v1alpha1.Policy {
 		return x.Policy
 	}
 	return nil
+}
+
+func (x *GetSnapshotResponse) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
 }
 
 // WatchSnapshotRequest asks for the present snapshot and all that follows.
@@ -341,10 +352,11 @@ var File_kerf_watcher_v1alpha1_watcher_proto protoreflect.FileDescriptor
 const file_kerf_watcher_v1alpha1_watcher_proto_rawDesc = "" +
 	"\n" +
 	"#kerf/watcher/v1alpha1/watcher.proto\x12\x15kerf.watcher.v1alpha1\x1a%kerf/actuator/v1alpha1/actuator.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x14\n" +
-	"\x12GetSnapshotRequest\"\x8d\x01\n" +
+	"\x12GetSnapshotRequest\"\xa7\x01\n" +
 	"\x13GetSnapshotResponse\x12?\n" +
 	"\bsnapshot\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartR\bsnapshot\x125\n" +
-	"\x06policy\x18\x02 \x01(\v2\x1d.kerf.cluster.v1alpha1.PolicyR\x06policy\"\x16\n" +
+	"\x06policy\x18\x02 \x01(\v2\x1d.kerf.cluster.v1alpha1.PolicyR\x06policy\x12\x18\n" +
+	"\atrouble\x18\x03 \x01(\tR\atrouble\"\x16\n" +
 	"\x14WatchSnapshotRequest\"\x9f\x01\n" +
 	"\x15WatchSnapshotResponse\x12A\n" +
 	"\bsnapshot\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartH\x00R\bsnapshot\x128\n" +
