@@ -24,7 +24,7 @@ as Secrets for kubectl. The two authorities that sign are made once and kept in 
 folder: keep it as you keep keys. Run it again to renew all certificates; services read
 the new ones without a restart.`,
 		Example: `  kerf certs --dir kerf-certs | kubectl apply --server-side -f -`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 	}
 	f := c.Flags()
 	f.StringVar(&cfg.Dir, "dir", "", "`folder` of the authorities and the certificates")

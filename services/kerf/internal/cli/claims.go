@@ -21,7 +21,7 @@ func newClaims(std IO) *cobra.Command {
 		Example: `  kerf claims
   kerf claims --pool default --all
   kerf claims --actuator kerf-actuator.kerf-system.svc:7500 --tls-dir kerf-certs/kerf-operator-tls`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	f := c.Flags()
 	f.StringSliceVar(&addrs, "actuator", []string{address.Actuator}, "`addresses` of actuators; the leader is found from any of them")

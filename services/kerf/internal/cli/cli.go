@@ -110,6 +110,10 @@ func message(err error) string {
 	switch {
 	case remote.GRPCStatus().Code() == codes.DeadlineExceeded:
 		words = "no answer in time"
+	case strings.HasPrefix(words, "unknown service kerf."):
+		// What is one word of a contract to gRPC is a wrong port to people.
+		name, _, _ := strings.Cut(strings.TrimPrefix(words, "unknown service kerf."), ".")
+		words = "another service than " + kindOf(name) + " answers there; " + usualPorts
 	case strings.HasSuffix(words, "connection refused"):
 		words += "; a service in a cluster is reached by kubectl port-forward -n kerf-system"
 	}
@@ -145,7 +149,41 @@ not worth their price. This program asks it what it would do, and runs it.`,
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}
+	helpFails(root)
 	return root
+}
+
+// helpFails makes help of a command that is not there an error, as the command itself is; the library's own ends well.
+func helpFails(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run = nil
+		c.RunE = func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err == nil {
+				err = about.ValidateArgs(rest)
+			}
+			if err != nil {
+				return err
+			}
+			if about.DisableFlagParsing { // the program that it runs knows
+				return about.RunE(about, []string{"--help"})
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		}
+	}
+}
+
+// noArguments refuses what follows the flags.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q; see %s --help", args[0], c.CommandPath())
+	}
+	return nil
 }
 
 // flagError says what the library's error about a flag does not: which flag was meant, and what its value should be.

@@ -476,6 +476,25 @@ func TestAShellThatIsNotKnownIsAnError(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoCommandOrArgumentIsAnError(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`unknown command "plna" for "kerf"; did you mean plan?`:      {"help", "plna"},
+		`unknown command "nope" for "kerf catalog"; see kerf --help`: {"help", "catalog", "nope"},
+		`unexpected argument "extra"; see kerf certs --help`:         {"certs", "--dir", "x", "extra"},
+		`unexpected argument "default"; see kerf claims --help`:      {"claims", "default"},
+		`unexpected argument "live.pb"; see kerf snapshot --help`:    {"snapshot", "live.pb"},
+		`unexpected argument "json"; see kerf version --help`:        {"version", "json"},
+	} {
+		if r := run(t, "", args...); r.code != cli.ExitError || r.out != "" || r.err != "kerf: "+want+"\n" {
+			t.Errorf("%v: exit code %d, printed %q, said %q", args, r.code, r.out, r.err)
+		}
+	}
+	if r := run(t, "", "help", "plan"); r.code != cli.ExitOK || !strings.HasPrefix(r.out, "Plan reads Kubernetes manifests") {
+		t.Errorf("help plan: exit code %d, printed %q", r.code, r.out)
+	}
+}
+
 // TestAdviceTakesNoLongerThanItMay: the clock goes on by a second whenever it is looked at, also in the middle of a plan.
 func TestAdviceTakesNoLongerThanItMay(t *testing.T) {
 	t.Parallel()

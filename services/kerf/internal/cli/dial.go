@@ -57,6 +57,17 @@ func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grp
 	return conn, err
 }
 
+// usualPorts says where the services are that commands ask.
+const usualPorts = "an actuator's port is 7500, a watcher's 7600, a planner's 7400"
+
+// kindOf is a service's name with its article.
+func kindOf(name string) string {
+	if name == "actuator" {
+		return "an actuator"
+	}
+	return "a " + name
+}
+
 // checkAddress refuses what gRPC would take for the name of a host, or for port 443 of one.
 func checkAddress(addr string, service protoreflect.ServiceDescriptor) error {
 	such := map[protoreflect.Name]string{"actuator": address.Actuator, "planner": planner.DefaultListen, "watcher": address.Watcher}
@@ -133,6 +144,9 @@ func unreachable(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
+
+// noPlanner says that what answered is another service.
+func noPlanner(err error) bool { return status.Code(err) == codes.Unimplemented }
 
 func (c *client) ask(ctx context.Context, addr string, service protoreflect.ServiceDescriptor, call func(context.Context, grpc.ClientConnInterface) error) error {
 	conn, err := c.dial(addr, service)

@@ -242,7 +242,7 @@ func (p *planFlags) completeZones(c *cobra.Command) {
 func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
 	resp, err := interruptible(ctx, func() (*plannerpb.PlanResponse, error) { return decide(ctx, req) })
 	switch {
-	case err != nil && p.planner != "" && unreachable(err): // the files have nothing to do with it
+	case err != nil && p.planner != "" && (unreachable(err) || noPlanner(err)): // the files have nothing to do with it
 		return err
 	case err != nil:
 		return fmt.Errorf("%s: %w", in.Source, err)

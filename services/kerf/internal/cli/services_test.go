@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -202,12 +203,16 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 		}}},
 		{Pods: []*clusterpb.Pod{pod}},
 	}})
-	for _, name := range []string{"live.pb", "live.json"} {
+	for _, name := range []string{"live.pb", "live.json", "live.pb.gz", "live.json.gz"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), name)
 			if r := run(t, "", "snapshot", "--watcher", addr, "-o", file); r.code != cli.ExitOK || r.out != "" {
 				t.Fatalf("exit code %d, printed %q, said %q", r.code, r.out, r.err)
+			}
+			data, err := os.ReadFile(file)
+			if err != nil || bytes.HasPrefix(data, []byte{0x1f, 0x8b}) != strings.HasSuffix(name, ".gz") {
+				t.Errorf("%v, begins with %q", err, data[:2])
 			}
 			r := run(t, "", "plan", "-f", file, "-o", "json", "--advice=0")
 			p := plan(t, r)
@@ -220,6 +225,13 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 			}
 		})
 	}
+	t.Run("nowhere", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "none", "live.pb")
+		if r := run(t, "", "snapshot", "--watcher", addr, "-o", file); r.code != cli.ExitError || r.err != "kerf: "+file+": can't be made: no such file or directory\n" {
+			t.Errorf("exit code %d, said %q", r.code, r.err)
+		}
+	})
 	t.Run("standard output", func(t *testing.T) {
 		t.Parallel()
 		var got plannerpb.PlanRequest
@@ -250,6 +262,21 @@ func TestAPlanThatNoOneCarriesOutSaysSo(t *testing.T) {
 				t.Errorf("printed %s", r.out)
 			}
 		})
+	}
+}
+
+func TestAnotherServicesPortIsSaid(t *testing.T) {
+	t.Parallel()
+	watches, acts := serveWatcher(t, &watcher{}), serveActuator(t, leader())
+	for want, args := range map[string][]string{
+		watches + ": another service than an actuator": {"claims", "--actuator", watches},
+		acts + ": another service than a watcher":      {"plan", "--watcher", acts},
+		acts + ": another service than a planner":      {"plan", "-f", inflate + "inflate-5.yaml", "--planner", acts},
+	} {
+		r := run(t, "", args...)
+		if r.code != cli.ExitError || !strings.Contains(r.err, "kerf: "+want+" answers there; an actuator's port is 7500, a watcher's 7600, a planner's 7400\n") {
+			t.Errorf("%v: exit code %d, said %q, want %q", args, r.code, r.err, want)
+		}
 	}
 }
 

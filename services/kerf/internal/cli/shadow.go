@@ -44,7 +44,7 @@ actuator and no AWS credentials. Prices and shapes are those of the catalogue; w
 resolves of a node class comes from its status.`,
 		Example: `  kerf shadow --kubeconfig ~/.kube/config --once
   kerf shadow --for 24h --interval 1m -o json > shadow.jsonl`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	f := c.Flags()
 	f.StringVar(&flags.kubeconfig, "kubeconfig", "", "`file` to connect with; by default as kubectl does, or as the pod that this runs in")

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -28,11 +32,11 @@ the cluster, and the policy that it plans with (a kerf.planner.v1alpha1.PlanRequ
 kerf plan -f answers it again, to the byte, whenever and wherever.`,
 		Example: `  kerf snapshot -o live.pb && kerf plan -f live.pb
   kerf snapshot | kerf plan -f -`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	f := c.Flags()
 	f.StringVar(&addr, "watcher", address.Watcher, "`address` of the watcher")
-	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise; - is standard output")
+	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise, compressed if .gz follows; - is standard output")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		req, trouble, err := fetch(cmd.Context(), client, addr)
@@ -40,7 +44,11 @@ kerf plan -f answers it again, to the byte, whenever and wherever.`,
 			return err
 		}
 		std.warn(trouble)
-		data, err := offline.Save(req, filepath.Ext(file) == ".pb")
+		name, packed := strings.CutSuffix(file, ".gz")
+		data, err := offline.Save(req, filepath.Ext(name) == ".pb")
+		if err == nil && packed {
+			data, err = pack(data)
+		}
 		if err != nil {
 			return err
 		}
@@ -91,9 +99,21 @@ func fetch(ctx context.Context, c *client, addr string) (req *plannerpb.PlanRequ
 	}
 }
 
+// pack compresses.
+func pack(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
+}
+
 // writeFile writes the file whole or not at all.
 func writeFile(file string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), ".kerf-snapshot-*")
+	if problem, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: can't be made: %w", file, problem.Err) // not of the name that it has until it is whole
+	}
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func newVersion(std IO) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print what was built, from what, with what",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 	}
 	out := addOutput(c, "text")
 	c.RunE = func(*cobra.Command, []string) error {

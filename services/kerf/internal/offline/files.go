@@ -7,6 +7,7 @@ package offline
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type File struct {
 }
 
 // Read reads files in the order given. A directory stands for the .yaml, .yml and .json files in it and below it, sorted,
-// hidden ones left out; "-" stands for stdin. Nothing to read is an error, and so is a named file without content.
+// hidden ones left out; "-" stands for stdin. What gzip has compressed is unpacked. Nothing to read is an error, and so is a named file without content.
 func Read(paths []string, stdin io.Reader) ([]File, error) {
 	var names []string
 	found := map[string]bool{}
@@ -135,7 +136,7 @@ func readOne(name string, stdin io.Reader) (File, error) {
 		defer f.Close() //nolint:errcheck // opened for reading only
 		from, shown = f, name
 	}
-	data, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
+	data, err := readAll(from)
 	if err != nil {
 		return File{}, fmt.Errorf("%s: %w", shown, err)
 	}
@@ -143,6 +144,19 @@ func readOne(name string, stdin io.Reader) (File, error) {
 		return File{}, fmt.Errorf("%s is larger than %d MiB", shown, maxFileBytes>>20)
 	}
 	return File{Name: shown, Data: utf8Of(data)}, nil
+}
+
+// readAll reads up to a byte more than may be read, of what is compressed what it was made of.
+func readAll(from io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
+	if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) { // gzip's mark
+		return data, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxFileBytes+1))
 }
 
 // utf8Of is a text as UTF-8. Shells of Windows write what kubectl prints as UTF-16, which begins with a mark of its order.

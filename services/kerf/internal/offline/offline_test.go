@@ -2,6 +2,7 @@ package offline_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -110,6 +111,23 @@ func TestATextInUTF16IsRead(t *testing.T) {
 		if err != nil || string(got[0].Data) != "name: Zürich 🚉\n" {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
+	}
+}
+
+func TestACompressedFileIsRead(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte("kind: Pod\n")); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	got, err := offline.Read([]string{write(t, t.TempDir(), "pod.yaml.gz", b.String())}, nil)
+	if err != nil || string(got[0].Data) != "kind: Pod\n" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = offline.Read([]string{"-"}, bytes.NewReader(b.Bytes()[:b.Len()-9]))
+	if err == nil || err.Error() != "standard input: unexpected EOF" {
+		t.Errorf("of a part of it got %v", err)
 	}
 }
 
