@@ -224,9 +224,7 @@ func (b *builder) pool(s *statement) {
 	if s.is("leaving") {
 		p.NotReady = model.Reason{Code: model.CodeBeingDeleted, Message: "the pool is being deleted", Subject: "nodepool/" + s.name}
 	}
-	if devices := s.nodeDevices("new"); devices != nil {
-		p.Devices = []model.DeviceTemplate{{Devices: devices}}
-	}
+	p.Devices = s.deviceTemplates()
 	if n := s.number("replicas", -1); n >= 0 {
 		p.Replicas = new(int64(n))
 	}

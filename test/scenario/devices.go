@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// deviceDriver is the driver of all devices; its pools are the nodes.
+// deviceDriver is the driver of all devices that name no other; its pools are the nodes.
 const deviceDriver = "devices.example.com"
 
 // deviceClaim reads "[CLAIM:] REQUEST=[N*]SELECTOR|[N*]SELECTOR … same=ATTRIBUTE": what one claim of dynamic resource
@@ -54,20 +54,49 @@ func (s *statement) deviceRequest(name, text string) model.DeviceRequest {
 	return out
 }
 
-// nodeDevices reads "NAME of=SELECTORS attributes=k=v unavailable", repeated.
+// nodeDevices reads "NAME of=SELECTORS attributes=k=v driver=DRIVER unavailable", repeated.
 func (s *statement) nodeDevices(pool string) []model.NodeDevice {
 	var out []model.NodeDevice
 	for _, text := range s.texts("device") {
+		s.sub("device", text, func(in *statement) { out = append(out, in.nodeDevice(pool)) })
+	}
+	return out
+}
+
+func (s *statement) nodeDevice(pool string) model.NodeDevice {
+	d := model.NodeDevice{
+		DeviceRef:   model.DeviceRef{Driver: s.text("driver", deviceDriver), Pool: pool, Name: s.name},
+		Selectors:   s.list("of"),
+		Attributes:  s.labels("attributes"),
+		Unavailable: s.is("unavailable"),
+	}
+	slices.Sort(d.Selectors)
+	return d
+}
+
+// deviceTemplates are what a pool's owner says of new nodes' devices: as for a node, and "types=TYPES" where not all types
+// of the pool have a device.
+func (s *statement) deviceTemplates() []model.DeviceTemplate {
+	var out []model.DeviceTemplate
+	for _, text := range s.texts("device") {
 		s.sub("device", text, func(in *statement) {
-			d := model.NodeDevice{
-				DeviceRef:   model.DeviceRef{Driver: deviceDriver, Pool: pool, Name: in.name},
-				Selectors:   in.list("of"),
-				Attributes:  in.labels("attributes"),
-				Unavailable: in.is("unavailable"),
+			types := in.typeNames("types")
+			i := slices.IndexFunc(out, func(t model.DeviceTemplate) bool { return slices.Equal(t.InstanceTypes, types) })
+			if i < 0 {
+				i = len(out)
+				out = append(out, model.DeviceTemplate{InstanceTypes: types})
 			}
-			slices.Sort(d.Selectors)
-			out = append(out, d)
+			out[i].Devices = append(out[i].Devices, in.nodeDevice("new"))
 		})
 	}
+	return out
+}
+
+func (s *statement) typeNames(key string) []model.TypeName {
+	var out []model.TypeName
+	for _, name := range s.list(key) {
+		out = append(out, model.TypeName(name))
+	}
+	slices.Sort(out)
 	return out
 }

@@ -142,7 +142,9 @@ func (w *aftermath) join(c model.NodeClaim) {
 	like := cmp.Or(w.truth[kindOf(&n)], w.truth[kind{}], &n)
 	n.Drivers, n.Features = like.Drivers, like.Features
 	for _, t := range pool.Devices {
-		n.Devices = append(n.Devices, t.Devices...)
+		if len(t.InstanceTypes) == 0 || slices.Contains(t.InstanceTypes, o.InstanceType) {
+			n.Devices = append(n.Devices, t.Devices...)
+		}
 	}
 	w.nodeOf[c.ID] = name
 	s.Claims, s.Nodes = append(s.Claims, claim), append(s.Nodes, n)
