@@ -7,7 +7,7 @@ import "time"
 const KeyNodeName = "field:metadata.name"
 
 // What begins the labels that say what a node lacks, so that what pods need of nodes is a rule about labels like any other.
-// No Kubernetes label can be called that. See rules.Lacks.
+// No Kubernetes label can be called that. See package lacks.
 const (
 	LacksDriver  = "lacks:driver/"
 	LacksFeature = "lacks:feature/"

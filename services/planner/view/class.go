@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -15,7 +16,7 @@ import (
 // Class is a pod class with its requests as a vector and its constraints compiled.
 type Class struct {
 	// PodClass has the volumes as they can be reached now, and what the pods need of nodes among them; see rules.Disks and
-	// rules.Needed.
+	// lacks.Needed.
 	*model.PodClass
 
 	Index int
@@ -60,9 +61,9 @@ func (p *Profile) Mentions(key string) bool {
 func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
 	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
-	cp.w.disks, cp.w.Lacks = rules.DisksOf(cp.w.Snapshot, cp.w.Now), rules.LacksOf(cp.w.Snapshot, cp.w.Now)
+	cp.w.disks, cp.w.Lacks = rules.DisksOf(cp.w.Snapshot, cp.w.Now), lacks.Of(cp.w.Snapshot, cp.w.Now)
 	for i := range cp.w.Snapshot.PodClasses {
-		spec := rules.Needed(cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i]))
+		spec := lacks.Needed(cp.w.disks.Reachable(&cp.w.Snapshot.PodClasses[i]))
 		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {
 			return fmt.Errorf("pod class %s is there twice", spec.ID)
 		}

@@ -19,7 +19,7 @@ type Host struct {
 	Claim *model.Claim
 	// Pool is nil when the claim's pool is gone, or there is no claim.
 	Pool *Pool
-	// LabelSets are the labels, with what the node lacks (rules.Lacks); a claim that may still become one of several
+	// LabelSets are the labels, with what the node lacks (lacks.Nodes); a claim that may still become one of several
 	// shapes has a set for each, and a pod must accept them all.
 	LabelSets []model.Labels
 	// Open are labels of a claim in flight of which only this much is decided.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
@@ -13,7 +14,7 @@ import (
 // HasDisks says whether the nodes that a world's volumes lie on, and what nodes lack, are the same at a time, with the
 // snapshot as it is.
 func HasDisks(w *World, now time.Time) bool {
-	return maps.Equal(w.disks, rules.DisksOf(w.Snapshot, now)) && w.Lacks.Equal(rules.LacksOf(w.Snapshot, now))
+	return maps.Equal(w.disks, rules.DisksOf(w.Snapshot, now)) && w.Lacks.Equal(lacks.Of(w.Snapshot, now))
 }
 
 // Rehost makes a world what it is after nodes, claims, notices and pods changed, while all else is as it was: the

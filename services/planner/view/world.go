@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -58,7 +59,7 @@ type World struct {
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
 	// Lacks is what nodes lack of what pods need, disks are the nodes that volumes lie on.
-	Lacks *rules.Lacks
+	Lacks *lacks.Nodes
 	disks rules.Disks
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
 	learned map[learnedKey]Vector
@@ -140,7 +141,7 @@ type Pool struct {
 	// LimitVector has a value for each resource with a limit, and -1 for the others; NodeLimit is -1 without one.
 	LimitVector Vector
 	NodeLimit   int64
-	lacks       *rules.Lacks
+	lacks       *lacks.Nodes
 }
 
 // NewWorld compiles a snapshot. The snapshot must be sorted (plan sorts it). It returns an error that names the object

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
@@ -30,7 +31,7 @@ type Cluster struct {
 	// noticed are the instances and, as "claim/" and their id, the claims that AWS is about to take.
 	noticed map[string]bool
 	// lacks is what nodes lack of what pods need of them.
-	lacks *rules.Lacks
+	lacks *lacks.Nodes
 }
 
 func newCluster(s *model.Snapshot, now time.Time) *Cluster {
@@ -47,7 +48,7 @@ func newCluster(s *model.Snapshot, now time.Time) *Cluster {
 		NodeOf:      make(map[model.ClaimID]*model.Node),
 		ClaimOn:     make(map[model.NodeName]*model.Claim),
 		noticed:     make(map[string]bool),
-		lacks:       rules.LacksOf(s, now),
+		lacks:       lacks.Of(s, now),
 	}
 	for i := range s.Pods {
 		if n := s.Pods[i].Node; n != "" {
@@ -69,7 +70,7 @@ func reachable(s *model.Snapshot, now time.Time) map[model.ClassID]*model.PodCla
 	classes := index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID })
 	disks := rules.DisksOf(s, now)
 	for id, class := range classes {
-		classes[id] = rules.Needed(disks.Reachable(class))
+		classes[id] = lacks.Needed(disks.Reachable(class))
 	}
 	return classes
 }

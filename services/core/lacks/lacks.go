@@ -1,4 +1,10 @@
-package rules
+// Package lacks says what nodes lack of what pods need of them, beyond what labels, taints and resources tell: CSI drivers
+// and features of kubelets. What nodes that are there lack, new ones like them will lack too, so that no node is bought for
+// it again and again.
+//
+// It says so in labels and requirements, so that whoever asks where pods may run asks for it too, and knows nothing of
+// plans: the planner and those who verify its plans go by the same. Start reading at Nodes.
+package lacks
 
 import (
 	"cmp"
@@ -9,16 +15,17 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // DriverTimeout is how long a node may take, from its creation on, until all its CSI drivers have registered. Until then
 // it counts as having them, unless older nodes of its pool and type lack them too.
 const DriverTimeout = 10 * time.Minute
 
-// Lacks says what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, and
+// Nodes is what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, and
 // features that kubelets declare. It says so as labels of nodes, and of pods as one more thing that must be within reach
-// (Needed), so that whatever asks where pods may run asks for it too. Make it with LacksOf; it is not changed afterwards.
-type Lacks struct {
+// (Needed). Make it with Of; it is not changed afterwards.
+type Nodes struct {
 	drivers, features []string // those that any class needs, sorted
 	now               time.Time
 	// shown is whether nodes that are there have something; where none has it, witness is the youngest of them.
@@ -35,9 +42,9 @@ type shown struct {
 	typ  model.TypeName
 }
 
-// LacksOf finds what the nodes of a snapshot lack at a time.
-func LacksOf(s *model.Snapshot, now time.Time) *Lacks {
-	l := &Lacks{now: now}
+// Of finds what the nodes of a snapshot lack at a time.
+func Of(s *model.Snapshot, now time.Time) *Nodes {
+	l := &Nodes{now: now}
 	for i := range s.PodClasses {
 		l.drivers = append(l.drivers, s.PodClasses[i].NeededDrivers...)
 		l.features = append(l.features, s.PodClasses[i].NeededFeatures...)
@@ -59,18 +66,18 @@ func LacksOf(s *model.Snapshot, now time.Time) *Lacks {
 }
 
 // Equal says whether another one says the same of all nodes.
-func (l *Lacks) Equal(m *Lacks) bool {
+func (l *Nodes) Equal(m *Nodes) bool {
 	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) && maps.Equal(l.shown, m.shown) &&
 		maps.EqualFunc(l.witness, m.witness, func(a, b *model.Node) bool { return a.Name == b.Name }) &&
 		maps.EqualFunc(l.nodes, m.nodes, slices.Equal[model.Labels])
 }
 
 // Node is a node's labels, with what it lacks.
-func (l *Lacks) Node(n *model.Node) model.Labels { return withLacks(n.Labels, l.nodes[n.Name]) }
+func (l *Nodes) Node(n *model.Node) model.Labels { return withLacks(n.Labels, l.nodes[n.Name]) }
 
 // Joining is labels that a node will have once it is registered, with the features that its kubelet lacks: that it has said
 // already.
-func (l *Lacks) Joining(n *model.Node, will model.Labels) model.Labels {
+func (l *Nodes) Joining(n *model.Node, will model.Labels) model.Labels {
 	var more model.Labels
 	for _, lack := range l.nodes[n.Name] {
 		if _, has := will.Get(lack.Key); !has && strings.HasPrefix(lack.Key, model.LacksFeature) {
@@ -84,7 +91,7 @@ func (l *Lacks) Joining(n *model.Node, will model.Labels) model.Labels {
 // lack. Where none is, it will have all drivers, as the pods that bring them come with it; of a kubelet's features those
 // that any node of Kerf's has, or all where there is none: what no kubelet here can do, another one of the cluster will
 // hardly, and to find out would cost a node again and again.
-func (l *Lacks) New(pool model.PoolName, typ model.TypeName, has model.Labels) model.Labels {
+func (l *Nodes) New(pool model.PoolName, typ model.TypeName, has model.Labels) model.Labels {
 	var out model.Labels
 	for _, d := range l.drivers {
 		if !l.expects(model.LacksDriver+d, shown{pool: pool, typ: typ}, shown{pool: pool}) {
@@ -100,7 +107,7 @@ func (l *Lacks) New(pool model.PoolName, typ model.TypeName, has model.Labels) m
 }
 
 // expects says what the first nodes show of which any is there; true where none is.
-func (l *Lacks) expects(what string, by ...shown) bool {
+func (l *Nodes) expects(what string, by ...shown) bool {
 	for _, k := range by {
 		k.what = what
 		if has, known := l.shown[k]; known {
@@ -113,8 +120,8 @@ func (l *Lacks) expects(what string, by ...shown) bool {
 // learn notes what nodes of pools show: of drivers that one has it, as a driver may be late, or broken, on another; of
 // features what the youngest of a pool declares, as the next one will have no older kubelet. A node need not be ready for
 // it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
-func (l *Lacks) learn(s *model.Snapshot) {
-	drifted := DriftedNodes(s, l.now)
+func (l *Nodes) learn(s *model.Snapshot) {
+	drifted := rules.DriftedNodes(s, l.now)
 	youngest := make(map[model.PoolName]*model.Node)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -143,7 +150,7 @@ func (l *Lacks) learn(s *model.Snapshot) {
 }
 
 // note notes what a node shows, unless that is known, or the node has drifted.
-func (l *Lacks) note(k shown, has bool, n *model.Node, drifted func(*model.Node) bool) {
+func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node) bool) {
 	w := l.witness[k]
 	switch {
 	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
@@ -158,14 +165,14 @@ func (l *Lacks) note(k shown, has bool, n *model.Node, drifted func(*model.Node)
 // Seen says whether a node of a pool, and for drivers of a type there, has been seen with all that pods of a class
 // need. That a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere:
 // once the node that showed otherwise is gone, they would be moved to another one like it again and again.
-func (l *Lacks) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
+func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.shown[shown{model.LacksDriver + d, pool, typ}] }) &&
 		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] })
 }
 
 // Shows says whether a node is the one that shows of its pool, or of its type there, that pods of a class lack something on
 // nodes like it. Without it another would be bought to find out, and that again and again.
-func (l *Lacks) Shows(n *model.Node, c *model.PodClass) bool {
+func (l *Nodes) Shows(n *model.Node, c *model.PodClass) bool {
 	if len(c.NeededDrivers)+len(c.NeededFeatures) == 0 {
 		return false // as of most pods; this is asked of many nodes
 	}
@@ -184,7 +191,7 @@ func (l *Lacks) Shows(n *model.Node, c *model.PodClass) bool {
 }
 
 // ofNode is what a node lacks. Its kubelet says what it can do when it joins; its drivers come later.
-func (l *Lacks) ofNode(n *model.Node) model.Labels {
+func (l *Nodes) ofNode(n *model.Node) model.Labels {
 	var out model.Labels
 	pool, typ := poolOf(n)
 	for _, d := range l.drivers {
@@ -203,18 +210,18 @@ func (l *Lacks) ofNode(n *model.Node) model.Labels {
 
 // Settles is when the first node of a snapshot that still lacks a driver will have had its time for it; zero where none is
 // waited for.
-func (l *Lacks) Settles(s *model.Snapshot, now time.Time) (first time.Time) {
+func (l *Nodes) Settles(s *model.Snapshot, now time.Time) (first time.Time) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		lacks := func(d string) bool { return !slices.Contains(n.Drivers, d) }
 		if at := n.CreateTime.Add(DriverTimeout); at.After(now) && slices.ContainsFunc(l.drivers, lacks) {
-			first = Earliest(first, at)
+			first = rules.Earliest(first, at)
 		}
 	}
 	return first
 }
 
-func (l *Lacks) settled(n *model.Node) bool { return l.now.Sub(n.CreateTime) >= DriverTimeout }
+func (l *Nodes) settled(n *model.Node) bool { return l.now.Sub(n.CreateTime) >= DriverTimeout }
 
 func poolOf(n *model.Node) (model.PoolName, model.TypeName) {
 	pool, _ := n.Labels.Get(labels.NodePool)
