@@ -173,9 +173,6 @@ func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass)
 // Shows says whether a node is the one that shows of its pool, or of its type there, that pods of a class lack something on
 // nodes like it. Without it another would be bought to find out, and that again and again.
 func (l *Nodes) Shows(n *model.Node, c *model.PodClass) bool {
-	if len(c.NeededDrivers)+len(c.NeededFeatures) == 0 {
-		return false // as of most pods; this is asked of many nodes
-	}
 	pool, typ := poolOf(n)
 	is := func(k shown) bool {
 		has, known := l.shown[k]
@@ -238,6 +235,9 @@ func withLacks(has, lacks model.Labels) model.Labels {
 	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }
+
+// Needs says whether pods of a class need anything of nodes that these may lack. Most do not.
+func Needs(c *model.PodClass) bool { return len(c.NeededDrivers)+len(c.NeededFeatures) > 0 }
 
 // Needed is a class with what its pods need of nodes as one more thing that must be within reach. One that needs nothing is
 // returned itself.

@@ -99,6 +99,8 @@ type Draft struct {
 	// ending and running count, by pool, pods on nodes that stay: those that are being deleted, and the others.
 	// DaemonSets' are not meant.
 	ending, running []int
+	// needing are pods without a node that need something of one, one of each class.
+	needing []market.Item
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
@@ -140,6 +142,7 @@ func New(in Params) *Draft {
 	dr.started = make([]int, len(dr.View.Pools))
 	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
 	dr.ending, dr.running = countEnding(dr.View)
+	dr.needing = needing(&in)
 	held := dr.noteBufferPods()
 	for i, h := range dr.View.Hosts {
 		for _, p := range h.Pods {

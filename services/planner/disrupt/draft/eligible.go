@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
@@ -162,25 +164,46 @@ func replaces(dr *Draft, host int) model.Reason {
 	return model.Reason{}
 }
 
-// ShowsNothing says whether a node may go without being missed as the one that shows that nodes like it lack what a pending
-// pod needs.
+// ShowsNothing says whether a node may go without being missed as the one that shows that nodes like it lack what a pod
+// needs that waits.
 func ShowsNothing(dr *Draft, host int) model.Reason {
 	n := dr.View.Hosts[host].Node
 	if n == nil {
 		return model.Reason{}
 	}
-	for _, items := range [][]market.Item{dr.Unplaced, dr.BuffersUnplaced} {
-		for _, it := range items {
-			if dr.View.Lacks.Shows(n, it.Class.PodClass) {
-				return model.Reason{
-					Code:    model.CodeNominated,
-					Message: fmt.Sprintf("it shows that nodes like it lack what pod %s needs: without it one would be bought to find out", dr.View.Pods[it.Pods[0]].ID),
-					Remedy:  "delete the pod, or give it nodes that have what it needs",
-				}
+	for _, it := range dr.needing {
+		if dr.View.Lacks.Shows(n, it.Class.PodClass) {
+			return model.Reason{
+				Code:    model.CodeNominated,
+				Message: fmt.Sprintf("it shows that nodes like it lack what pod %s needs: without it one would be bought to find out", dr.View.Pods[it.Pods[0]].ID),
+				Remedy:  "delete the pod, or give it nodes that have what it needs",
 			}
 		}
 	}
 	return model.Reason{}
+}
+
+// needing are pods that need something of nodes and have none. The plan may have a place for them: that may turn out to
+// lack it as well, and what this node shows would have been forgotten by then. Of buffers, whose pods never run, only those
+// without a place count.
+func needing(in *Params) (out []market.Item) {
+	known := make([]bool, len(in.View.Classes))
+	add := func(it market.Item) {
+		if !known[it.Class.Index] && lacks.Needs(it.Class.PodClass) {
+			out = append(out, it)
+		}
+		known[it.Class.Index] = true
+	}
+	for _, it := range slices.Concat(in.Unplaced, in.BuffersUnplaced) {
+		add(it)
+	}
+	for _, i := range in.View.Unbound {
+		p := in.View.Pods[i]
+		if _, virtual := offer.Virtual(p.ID); !virtual && p.Movable() && in.Unsupported[p.Class.Index].OK() {
+			add(market.Item{Class: p.Class, Pods: []int{i}})
+		}
+	}
+	return out
 }
 
 // NotStatic says whether the number of the pool's nodes may change.
