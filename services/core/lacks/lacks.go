@@ -1,5 +1,5 @@
-// Package lacks says what nodes lack of what pods need of them, beyond what labels, taints and resources tell: CSI drivers
-// and features of kubelets. What nodes that are there lack, new ones like them will lack too, so that no node is bought for
+// Package lacks says what nodes lack of what pods need of them, beyond what labels, taints and resources tell: CSI drivers,
+// features of kubelets, and devices that were expected there. What nodes that are there lack, new ones like them will lack too, so that no node is bought for
 // it again and again.
 //
 // It says so in labels and requirements, so that whoever asks where pods may run asks for it too, and knows nothing of
@@ -18,15 +18,17 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// DriverTimeout is how long a node may take, from its creation on, until all its CSI drivers have registered. Until then
-// it counts as having them, unless older nodes of its pool and type lack them too.
+// DriverTimeout is how long a node may take, from its creation on, until all its CSI drivers have registered, and those of
+// devices have published what it has. Until then it counts as having them, unless other nodes of its pool and type lack
+// them.
 const DriverTimeout = 10 * time.Minute
 
-// Nodes is what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, and
-// features that kubelets declare. It says so as labels of nodes, and of pods as one more thing that must be within reach
+// Nodes is what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, features
+// that kubelets declare, and devices (devices.go). It says so as labels of nodes, and of pods as one more thing that must be within reach
 // (Needed). Make it with Of; it is not changed afterwards.
 type Nodes struct {
 	drivers, features []string // those that any class needs, sorted
+	devices           *devices
 	now               time.Time
 	// shown is whether nodes that are there have something; where none has it, witness is the youngest of them.
 	shown   map[shown]bool
@@ -34,8 +36,8 @@ type Nodes struct {
 	nodes   map[model.NodeName]model.Labels
 }
 
-// shown is something that nodes have or lack: by its label, the pool, and for drivers the type. Of a whole pool the type is
-// "", of all that are in a pool the pool is too.
+// shown is something that nodes have or lack: by its label, the pool, and for drivers and devices the type. Of a whole pool
+// the type is "", of all that are in a pool the pool is too.
 type shown struct {
 	what string
 	pool model.PoolName
@@ -44,12 +46,12 @@ type shown struct {
 
 // Of finds what the nodes of a snapshot lack at a time.
 func Of(s *model.Snapshot, now time.Time) *Nodes {
-	l := &Nodes{now: now}
+	l := &Nodes{now: now, devices: devicesOf(s)}
 	for i := range s.PodClasses {
 		l.drivers = append(l.drivers, s.PodClasses[i].NeededDrivers...)
 		l.features = append(l.features, s.PodClasses[i].NeededFeatures...)
 	}
-	if len(l.drivers)+len(l.features) == 0 {
+	if len(l.drivers)+len(l.features)+len(l.devices.needs) == 0 {
 		return l
 	}
 	slices.Sort(l.drivers)
@@ -67,7 +69,8 @@ func Of(s *model.Snapshot, now time.Time) *Nodes {
 
 // Equal says whether another one says the same of all nodes.
 func (l *Nodes) Equal(m *Nodes) bool {
-	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) && maps.Equal(l.shown, m.shown) &&
+	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) &&
+		slices.Equal(l.devices.needs, m.devices.needs) && maps.Equal(l.shown, m.shown) &&
 		maps.EqualFunc(l.witness, m.witness, func(a, b *model.Node) bool { return a.Name == b.Name }) &&
 		maps.EqualFunc(l.nodes, m.nodes, slices.Equal[model.Labels])
 }
@@ -90,7 +93,7 @@ func (l *Nodes) Joining(n *model.Node, will model.Labels) model.Labels {
 // New is the labels of a node of a pool and type that is not there yet, with what it will lack: what those that are there
 // lack. Where none is, it will have all drivers, as the pods that bring them come with it; of a kubelet's features those
 // that any node of Kerf's has, or all where there is none: what no kubelet here can do, another one of the cluster will
-// hardly, and to find out would cost a node again and again.
+// hardly, and to find out would cost a node again and again. Of devices it lacks those alone that were to be expected.
 func (l *Nodes) New(pool model.PoolName, typ model.TypeName, has model.Labels) model.Labels {
 	var out model.Labels
 	for _, d := range l.drivers {
@@ -103,7 +106,7 @@ func (l *Nodes) New(pool model.PoolName, typ model.TypeName, has model.Labels) m
 			out = append(out, model.Label{Key: model.LacksFeature + f})
 		}
 	}
-	return withLacks(has, out)
+	return withLacks(has, append(out, l.devicesOfNew(pool, typ)...))
 }
 
 // expects says what the first nodes show of which any is there; true where none is.
@@ -147,6 +150,7 @@ func (l *Nodes) learn(s *model.Snapshot) {
 			l.note(shown{what: model.LacksFeature + f}, has, n, drifted)
 		}
 	}
+	l.learnDevices(s, drifted)
 }
 
 // note notes what a node shows, unless that is known, or the node has drifted.
@@ -162,29 +166,32 @@ func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node)
 	}
 }
 
-// Seen says whether a node of a pool, and for drivers of a type there, has been seen with all that pods of a class
-// need. That a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere:
+// Seen says whether a node of a pool, and for drivers and devices of a type there, has been seen with all that pods of a
+// class need. That a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere:
 // once the node that showed otherwise is gone, they would be moved to another one like it again and again.
 func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.shown[shown{model.LacksDriver + d, pool, typ}] }) &&
-		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] })
+		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] }) &&
+		l.seenDevices(pool, typ, c)
 }
 
 // Shows says whether a node is the one that shows of its pool, or of its type there, that pods of a class lack something on
 // nodes like it. Without it another would be bought to find out, and that again and again.
 func (l *Nodes) Shows(n *model.Node, c *model.PodClass) bool {
 	pool, typ := poolOf(n)
-	is := func(k shown) bool {
-		has, known := l.shown[k]
-		return known && !has && l.witness[k].Name == n.Name
-	}
 	for _, d := range c.NeededDrivers {
 		what := model.LacksDriver + d
-		if is(shown{what, pool, ""}) || l.shown[shown{what, pool, ""}] && is(shown{what, pool, typ}) {
+		if l.isWitness(n, shown{what, pool, ""}) || l.shown[shown{what, pool, ""}] && l.isWitness(n, shown{what, pool, typ}) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return is(shown{what: model.LacksFeature + f, pool: pool}) })
+	return l.showsDevices(n, c) ||
+		slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return l.isWitness(n, shown{what: model.LacksFeature + f, pool: pool}) })
+}
+
+func (l *Nodes) isWitness(n *model.Node, k shown) bool {
+	has, known := l.shown[k]
+	return known && !has && l.witness[k].Name == n.Name
 }
 
 // ofNode is what a node lacks. Its kubelet says what it can do when it joins; its drivers come later.
@@ -202,16 +209,16 @@ func (l *Nodes) ofNode(n *model.Node) model.Labels {
 			out = append(out, model.Label{Key: model.LacksFeature + f})
 		}
 	}
-	return out
+	return append(out, l.devicesOfNode(n)...)
 }
 
-// Settles is when the first node of a snapshot that still lacks a driver will have had its time for it; zero where none is
-// waited for.
+// Settles is when the first node of a snapshot that still lacks a driver, or devices, will have had its time for it; zero
+// where none is waited for.
 func (l *Nodes) Settles(s *model.Snapshot, now time.Time) (first time.Time) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		lacks := func(d string) bool { return !slices.Contains(n.Drivers, d) }
-		if at := n.CreateTime.Add(DriverTimeout); at.After(now) && slices.ContainsFunc(l.drivers, lacks) {
+		if at := n.CreateTime.Add(DriverTimeout); at.After(now) && (slices.ContainsFunc(l.drivers, lacks) || l.awaitsDevices(n)) {
 			first = rules.Earliest(first, at)
 		}
 	}
@@ -237,7 +244,9 @@ func withLacks(has, lacks model.Labels) model.Labels {
 }
 
 // Needs says whether pods of a class need anything of nodes that these may lack. Most do not.
-func Needs(c *model.PodClass) bool { return len(c.NeededDrivers)+len(c.NeededFeatures) > 0 }
+func Needs(c *model.PodClass) bool {
+	return len(c.NeededDrivers)+len(c.NeededFeatures)+len(c.DeviceClaims) > 0
+}
 
 // Needed is a class with what its pods need of nodes as one more thing that must be within reach. One that needs nothing is
 // returned itself.
@@ -249,10 +258,14 @@ func Needed(c *model.PodClass) *model.PodClass {
 	for _, f := range c.NeededFeatures {
 		all = append(all, model.Requirement{Key: model.LacksFeature + f, Operator: model.DoesNotExist})
 	}
-	if len(all) == 0 {
+	var more []model.VolumeTopology
+	if len(all) > 0 {
+		more = []model.VolumeTopology{{Terms: []model.NodeAffinityTerm{{Requirements: all}}}}
+	}
+	if more = append(more, neededDevices(c)...); len(more) == 0 {
 		return c
 	}
 	out := *c
-	out.Volumes = append(slices.Clone(c.Volumes), model.VolumeTopology{Terms: []model.NodeAffinityTerm{{Requirements: all}}})
+	out.Volumes = slices.Concat(c.Volumes, more)
 	return &out
 }

@@ -11,6 +11,7 @@ const KeyNodeName = "field:metadata.name"
 const (
 	LacksDriver  = "lacks:driver/"
 	LacksFeature = "lacks:feature/"
+	LacksDevices = "lacks:devices/"
 )
 
 // Node is a Kubernetes node, whether Kerf launched it or not.

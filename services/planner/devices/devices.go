@@ -322,11 +322,7 @@ func (s *Stock) lacks(q model.DeviceRequest, what string) (message, remedy strin
 	for i := range q.Options {
 		o := &q.Options[i]
 		all, free := s.matches(o.Selector), s.Free(o.Selector)
-		want := fmt.Sprintf("%d", o.Count)
-		if o.Count == 0 {
-			want = "all"
-		}
-		wants := fmt.Sprintf("request %s wants %s of class %s", q.Name, devicesOf(want, int(o.Count)), o.DeviceClass)
+		wants := fmt.Sprintf("request %s wants %s of class %s", q.Name, Wanted(o), o.DeviceClass)
 		switch bad := s.unsupported(all); {
 		case s.fails(o.Selector):
 			message = fmt.Sprintf("request %s: its selector, or class %s's, can't be evaluated for a device of %s", q.Name, o.DeviceClass, what)
@@ -344,11 +340,16 @@ func (s *Stock) lacks(q model.DeviceRequest, what string) (message, remedy strin
 	return message, remedy
 }
 
-func devicesOf(n string, count int) string {
-	if count == 1 {
-		return n + " device"
+// Wanted is how many devices an option asks for, as in "2 devices".
+func Wanted(o *model.DeviceOption) string {
+	switch o.Count {
+	case 0:
+		return "all devices"
+	case 1:
+		return "1 device"
+	default:
+		return fmt.Sprintf("%d devices", o.Count)
 	}
-	return n + " devices"
 }
 
 func (s *Stock) unsupported(list []int) string {

@@ -303,7 +303,7 @@ func TestTemplates(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, d := range devices.NewTemplates(tc.nodes, now).Of(pool, tc.typ) {
+			for _, d := range devices.NewTemplates(&model.Snapshot{Nodes: tc.nodes}, now).Of(pool, tc.typ) {
 				got = append(got, d.Selectors...)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -315,7 +315,7 @@ func TestTemplates(t *testing.T) {
 		young, old := node("a", time.Minute), node("b", time.Hour)
 		nic := model.NodeDevice{DeviceRef: model.DeviceRef{Driver: "nic", Name: "eth"}}
 		young.Devices, old.Devices = []model.NodeDevice{nic}, []model.NodeDevice{nic}
-		templates := devices.NewTemplates(nil, now)
+		templates := devices.NewTemplates(&model.Snapshot{}, now)
 		if n := len(templates.Node(&young, pool)); n != 4 {
 			t.Errorf("the young node has %d devices, want the driver's own one and three of the template", n)
 		}

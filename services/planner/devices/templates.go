@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // PublishTimeout is how long a node may take, from its creation on, until all drivers have published its devices. Until
-// then what the template says counts; after that what is there. So a driver that never comes, or a template that is
-// wrong, buys one node and not one after the other.
-const PublishTimeout = 10 * time.Minute
+// then what the template says counts; after that what is there. That a driver which never comes, or a template that is
+// wrong, buys one node and not one after the other, is for lacks.Nodes to see to.
+const PublishTimeout = lacks.DriverTimeout
 
 // Templates tells which devices nodes will have that have not published them yet. Make it with NewTemplates; it is not
 // changed afterwards.
@@ -28,16 +30,22 @@ type shape struct {
 }
 
 // NewTemplates learns from the nodes that are there. Of the nodes of a type and class, the youngest that is settled shows
-// what the next one will have; where none is settled, the oldest that has devices.
-func NewTemplates(nodes []model.Node, now time.Time) *Templates {
+// what the next one will have; where none is settled, the oldest that has devices. Those that have drifted show what was:
+// they count where no other does, and where they have devices.
+func NewTemplates(s *model.Snapshot, now time.Time) *Templates {
 	t := &Templates{now: now, learned: make(map[shape][]model.NodeDevice)}
+	drifted := rules.DriftedNodes(s, now)
 	var known []*model.Node
-	for i := range nodes {
-		if n := &nodes[i]; n.Ready && (t.settled(n) || len(n.Devices) > 0) && shapeOf(n).typ != "" {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Ready && shapeOf(n).typ != "" && (len(n.Devices) > 0 || t.settled(n) && !drifted(n)) {
 			known = append(known, n)
 		}
 	}
 	slices.SortStableFunc(known, func(a, b *model.Node) int {
+		if da, db := drifted(a), drifted(b); da != db {
+			return cmp.Compare(rank(da), rank(db))
+		}
 		if sa, sb := t.settled(a), t.settled(b); sa != sb {
 			return cmp.Compare(rank(sb), rank(sa))
 		} else if sa {

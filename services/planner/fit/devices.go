@@ -21,7 +21,7 @@ func Devices(v *view.View, moves func(pod int) bool) *devices.Allocator {
 		}
 	}
 	t := devices.NewAllocator(freed...)
-	templates := devices.NewTemplates(v.Snapshot.Nodes, v.Now)
+	templates := devices.NewTemplates(v.Snapshot, v.Now)
 	for i, h := range v.Hosts {
 		name := model.NodeName("")
 		if h.Node != nil {

@@ -10,11 +10,14 @@ package fit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -165,7 +168,7 @@ func VolumeZones(c *view.Class, at *Place) (r model.Reason, reached int) {
 		if ok {
 			continue
 		}
-		if reason := lackReason(r.Key, at); !reason.OK() {
+		if reason := lackReason(r.Key, c.PodClass, at); !reason.OK() {
 			return reason, i
 		}
 		if i >= len(c.Volumes) {
@@ -190,7 +193,7 @@ func VolumeZones(c *view.Class, at *Place) (r model.Reason, reached int) {
 }
 
 // lackReason says what a node lacks, where that is what the label says that is in the way.
-func lackReason(label string, at *Place) model.Reason {
+func lackReason(label string, c *model.PodClass, at *Place) model.Reason {
 	out := model.Reason{Code: model.CodeNodeLacks}
 	if driver, is := strings.CutPrefix(label, model.LacksDriver); is {
 		out.Message = fmt.Sprintf("the CSI driver %s is not on the node, and keeps its volumes' pods off such nodes", driver)
@@ -206,10 +209,39 @@ func lackReason(label string, at *Place) model.Reason {
 		}
 		out.Remedy = fmt.Sprintf("give the nodes kubelets that have %s, or leave what needs it out of the pod", feature)
 	}
+	if strings.HasPrefix(label, model.LacksDevices) {
+		out.Message, out.Remedy = lackedDevices(label, c, at)
+	}
 	if out.Message == "" {
 		return model.Reason{}
 	}
 	return out
+}
+
+// lackedDevices says which devices a node lacks that were to be expected there, and where that was seen.
+func lackedDevices(label string, c *model.PodClass, at *Place) (message, remedy string) {
+	value, _ := at.label(label)
+	has := lacks.ReadDevices(value)
+	pool, _ := at.label(labels.NodePool)
+	for _, d := range c.DeviceClaims {
+		for _, q := range d.Requests {
+			i := slices.IndexFunc(q.Options, func(o model.DeviceOption) bool { return lacks.Concerns(label, &o) })
+			if i < 0 {
+				continue
+			}
+			published := "none"
+			if has.Has > 0 {
+				published = strconv.Itoa(has.Has)
+			}
+			message = fmt.Sprintf("request %s wants %s of class %s, which node %s of pool %s was to have, and driver %s has published %s there that pods can be given",
+				q.Name, devices.Wanted(&q.Options[i]), q.Options[i].DeviceClass, has.Node, pool, has.Drivers, published)
+			if at.Fresh {
+				message += ": another one would be like it"
+			}
+			return message, fmt.Sprintf("have driver %s run on such nodes, or correct the pool's annotation %s", has.Drivers, labels.Devices)
+		}
+	}
+	return "", ""
 }
 
 // namesNode says that a label tells one node from all others, so that no new node has a value that is known.

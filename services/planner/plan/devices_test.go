@@ -146,11 +146,19 @@ func TestPodsThatClaimDevicesArePlannedFor(t *testing.T) {
 		},
 		"new nodes have what nodes of their type have, whatever the pool says": {
 			func(w *world) {
-				w.equipped("n1", "m5.large", nil)
+				w.equipped("n1", "m5.large", []model.NodeDevice{device("a", nil, "nic")})
 				w.class("a", 100, gib, claims(own(request("r", "gpu"))))
 				w.pending("a", 1)
 			},
 			[]string{"m5.xlarge×1"},
+		},
+		"a driver that has published nothing at all is not tried on another type": {
+			func(w *world) {
+				w.equipped("n1", "m5.large", nil)
+				w.class("a", 100, gib, claims(own(request("r", "gpu"))))
+				w.pending("a", 1)
+			},
+			[]string{"shop/a-000 pending: NODE_LACKS"},
 		},
 		"requests of one attribute get devices of one value": {
 			func(w *world) {
@@ -442,8 +450,8 @@ func drawClaim(t *rapid.T) model.DeviceClaim {
 }
 
 func codeName(c model.Code) string {
-	if c == model.CodeDevices {
-		return "DEVICES"
+	if name, ok := map[model.Code]string{model.CodeDevices: "DEVICES", model.CodeNodeLacks: "NODE_LACKS"}[c]; ok {
+		return name
 	}
 	return fmt.Sprint(int(c))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
@@ -148,6 +149,10 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"a node whose driver is not to come":   {func(p *past) { p.lacks(-10) }, 0},
 		"a node that no pod needs a driver of": {func(p *past) { p.lacks(-6); p.Snapshot.PodClasses[0].NeededDrivers = nil }, 0},
 
+		"a node whose devices are late":    {func(p *past) { p.lacksDevices(-6) }, 4},
+		"a node whose devices do not come": {func(p *past) { p.lacksDevices(-10) }, 0},
+		"a node whose devices have come":   {func(p *past) { p.lacksDevices(-6); p.node().Devices = p.pool().Devices[0].Devices }, 0},
+
 		"an offering that is back": {func(p *past) { p.shortage(3) }, 3},
 		"a buffer that is to come": {func(p *past) { p.buffer(4, 8) }, 4},
 		"a buffer that is to go":   {func(p *past) { p.buffer(-4, 8) }, 8},
@@ -187,6 +192,17 @@ func (p *past) lacks(made float64) {
 	p.node().CreateTime = minute(made)
 	p.pod("1", -90)
 	p.Snapshot.PodClasses[0].NeededDrivers = []string{"ebs.csi.aws.com"}
+}
+
+// lacksDevices adds a pod that claims a device, which the node, made at a minute, was to have.
+func (p *past) lacksDevices(made float64) {
+	p.lacks(made)
+	c := &p.Snapshot.PodClasses[0]
+	c.NeededDrivers = nil
+	c.DeviceClaims = []model.DeviceClaim{{Requests: []model.DeviceRequest{{Name: "r", Options: []model.DeviceOption{{Selector: "gpu", Count: 1}}}}}}
+	gpu := model.NodeDevice{DeviceRef: model.DeviceRef{Driver: "gpu.example.com", Name: "gpu-0"}, Selectors: []string{"gpu"}}
+	p.pool().Devices = []model.DeviceTemplate{{Devices: []model.NodeDevice{gpu}}}
+	p.node().Labels = model.Labels{{Key: labels.NodePool, Value: "default"}, {Key: labels.InstanceType, Value: "m5.large"}}
 }
 
 func (p *past) protect(until time.Time) {

@@ -10,14 +10,14 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// seen leaves out of what replacements may become what no node shows to have the CSI drivers and features that their pods
-// need, or says that nothing else is left of one: pods that run are not moved to find out.
+// seen leaves out of what replacements may become what no node shows to have the CSI drivers, devices and features that their
+// pods need, or says that nothing else is left of one: pods that run are not moved to find out.
 func (j *judge) seen(d *draft.Decision) model.Reason {
 	for _, b := range d.Replacements {
 		if cheapest := b.Best(); !b.Keep(func(o *market.Option) bool { return j.unseen(b, o) < 0 }) {
 			return model.Reason{
 				Code: model.CodeNodeLacks, Subject: j.v.Hosts[d.Hosts[0]].Name(),
-				Message: fmt.Sprintf("%s would cost less, but none in pool %s has been seen to have the CSI drivers or kubelet features that pod %s needs",
+				Message: fmt.Sprintf("%s would cost less, but none in pool %s has been seen to have the CSI drivers, devices or kubelet features that pod %s needs",
 					cheapest.Type.Name, cheapest.Pool.Name, j.v.Pods[b.Items[max(0, j.unseen(b, cheapest))].Pods[0]].ID),
 				Remedy: "let a pod that needs them start on such a node",
 			}

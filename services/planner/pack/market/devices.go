@@ -32,7 +32,7 @@ func (m *Market) addDevices() {
 	if m.World.Devices == nil {
 		return
 	}
-	templates := devices.NewTemplates(m.World.Snapshot.Nodes, m.World.Now)
+	templates := devices.NewTemplates(m.World.Snapshot, m.World.Now)
 	var known []*DeviceSet
 	for _, v := range m.variants {
 		for _, o := range v.Options {

@@ -22,6 +22,7 @@ const (
 	missLabels
 	missReady // the pool would take the pod, if it or its class were in order
 	missSize
+	missDevices // it was to have them, and none come
 	missOffering
 	missChoice
 	missLimit
@@ -164,7 +165,9 @@ func (m *Market) explainOption(
 ) (stage int, r model.Reason, lack float64) {
 	subject := "instancetype/" + string(o.Type.Name)
 	if r, held := fit.Judge(c, &o.Place); !r.OK() {
-		r.Subject = subject
+		if r.Subject = subject; r.Code == model.CodeNodeLacks && len(c.DeviceClaims) > 0 {
+			return missDevices, r, 0
+		}
 		if r.Code == model.CodeRequirements { // each of them alone the pool allows
 			r.Remedy = "change what the pod asks for, or allow instance types and zones that have all of it"
 		}

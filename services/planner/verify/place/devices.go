@@ -20,7 +20,7 @@ func (c *Check) Devices() {
 	}
 	d := &deviceCheck{
 		c: c, given: devices.NewAllocator(c.freed()...), numbers: make(map[*Place]int),
-		templates: devices.NewTemplates(c.f.Cluster.Snapshot.Nodes, c.f.Input.Now),
+		templates: devices.NewTemplates(c.f.Cluster.Snapshot, c.f.Input.Now),
 	}
 	for _, pl := range c.f.InTurn() {
 		if pod := c.f.Cluster.Pods[pl.Pod]; pod != nil && !d.take(pl) {
