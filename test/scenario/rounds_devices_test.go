@@ -32,7 +32,7 @@ func TestDevicesThatNeverComeAreNotBoughtAgainAndAgain(t *testing.T) {
 				if len(p.NodeClaims)+len(p.Disruptions) == 0 {
 					return
 				}
-				in = withoutDevices(in, carriedOut(in, p, 15*time.Minute))
+				in = withoutDevices(in, carriedOut(in, p, nil, 15*time.Minute))
 			}
 			t.Error("nodes are still bought, or removed")
 		})
