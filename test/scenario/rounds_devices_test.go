@@ -8,9 +8,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// TestDevicesThatNeverComeAreNotBoughtAgainAndAgain carries out the plan of each file with pools that say what devices their
-// nodes will have, and plans again a quarter of an hour later, and so on. No driver publishes anything on the nodes that are
-// bought, so that the pods for which they were wait. In the end nothing is bought for them any more.
+// TestDevicesThatNeverComeAreNotBoughtAgainAndAgain carries out the plan of each file with pools that say what devices
+// their nodes will have, and plans again a quarter of an hour later, and so on. No driver publishes anything on the
+// nodes that are bought, so that the pods for which they were wait. In the end nothing is bought for them any more.
 func TestDevicesThatNeverComeAreNotBoughtAgainAndAgain(t *testing.T) {
 	loader := NewLoader()
 	for _, file := range files(t) {

@@ -208,8 +208,8 @@ func TestGroupIsStoredWhole(t *testing.T) {
 	}
 }
 
-// TestOnlyDisruptionsForMoneySaveAny: the price of what may be launched in a node's place, at the worst, is no loss where the
-// node had to go.
+// TestOnlyDisruptionsForMoneySaveAny: the price of what may be launched in a node's place, at the worst, is no loss
+// where the node had to go.
 func TestOnlyDisruptionsForMoneySaveAny(t *testing.T) {
 	for reason, want := range map[model.DisruptionReason]int64{
 		model.ReasonUnderutilized: 11_000, model.ReasonDrifted: 0, model.ReasonExpired: 0,

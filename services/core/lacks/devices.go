@@ -12,10 +12,10 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// devices is what Nodes knows of devices. No driver says what it is going to publish: what nodes are expected to have is
-// what the owner of their pool says, or what others of their pool and type have. Where one lacks that once its time is over,
-// another one like it would lack it too. And where a driver has published nothing at all on any node of a pool, it is not
-// tried out on other types there.
+// devices is what Nodes knows of devices. No driver says what it is going to publish: what nodes are expected to have
+// is what the owner of their pool says, or what others of their pool and type have. Where one lacks that once its time
+// is over, another one like it would lack it too. And where a driver has published nothing at all on any node of a
+// pool, it is not tried out on other types there.
 type devices struct {
 	needs []need // those of any class, sorted
 	pools map[model.PoolName]declaring

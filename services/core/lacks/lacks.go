@@ -1,6 +1,6 @@
-// Package lacks says what nodes lack of what pods need of them, beyond what labels, taints and resources tell: CSI drivers,
-// features of kubelets, and devices that were expected there. What nodes that are there lack, new ones like them will lack too, so that no node is bought for
-// it again and again.
+// Package lacks says what nodes lack of what pods need of them, beyond what labels, taints and resources tell: CSI
+// drivers, features of kubelets, and devices that were expected there. What nodes that are there lack, new ones like
+// them will lack too, so that no node is bought for it again and again.
 //
 // It says so in labels and requirements, so that whoever asks where pods may run asks for it too, and knows nothing of
 // plans: the planner and those who verify its plans go by the same. Start reading at Nodes.
@@ -23,9 +23,9 @@ import (
 // them.
 const DriverTimeout = 10 * time.Minute
 
-// Nodes is what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them, features
-// that kubelets declare, and devices (devices.go). It says so as labels of nodes, and of pods as one more thing that must be within reach
-// (Needed). Make it with Of; it is not changed afterwards.
+// Nodes is what nodes lack of what pods need of them: CSI drivers whose owner keeps pods off nodes without them,
+// features that kubelets declare, and devices (devices.go). It says so as labels of nodes, and of pods as one more
+// thing that must be within reach (Needed). Make it with Of; it is not changed afterwards.
 type Nodes struct {
 	drivers, features []string // those that any class needs, sorted
 	devices           *devices
@@ -166,9 +166,9 @@ func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node)
 	}
 }
 
-// Seen says whether a node of a pool, and for drivers and devices of a type there, has been seen with all that pods of a
-// class need. That a new one is expected to have it is good enough for pods that wait, and not for those that run elsewhere:
-// once the node that showed otherwise is gone, they would be moved to another one like it again and again.
+// Seen says whether a node of a pool, and for drivers and devices of a type there, has been seen with all that pods of
+// a class need. That a new one is expected to have it is good enough for pods that wait, and not for those that run
+// elsewhere: once the node that showed otherwise is gone, they would be moved to another one like it again and again.
 func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.shown[shown{model.LacksDriver + d, pool, typ}] }) &&
 		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] }) &&

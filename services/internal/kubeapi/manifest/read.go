@@ -35,10 +35,10 @@ func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 
 // Options are how sources are understood. The zero value takes them as they are written.
 type Options struct {
-	// Assume fills in what is missing or gone, where a plan does not depend on it, with a warning for each: a class that
-	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
-	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, a RayCluster and others as the pods that they have, an
-	// autoscaler as its least number of replicas.
+	// Assume fills in what is missing or gone, where a plan does not depend on it, with a warning for each: a class
+	// that pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read
+	// for what they run: a Rollout as a Deployment, a ScaledJob as a Job, a RayCluster and others as the pods that they
+	// have, an autoscaler as its least number of replicas.
 	Assume bool
 	// Strict refuses fields that are not known or given twice, and objects without fields that their schema requires.
 	// Without it the former are ignored with a warning, as by the API server, and the latter assumed.

@@ -38,8 +38,9 @@ type File struct {
 	Found bool
 }
 
-// Read reads files in the order given. A directory stands for the .yaml, .yml and .json files in it and below it, sorted,
-// hidden ones left out; "-" stands for stdin. What gzip has compressed is unpacked. Nothing to read is an error, and so is a named file without content.
+// Read reads files in the order given. A directory stands for the .yaml, .yml and .json files in it and below it,
+// sorted, hidden ones left out; "-" stands for stdin. What gzip has compressed is unpacked. Nothing to read is an
+// error, and so is a named file without content.
 func Read(paths []string, stdin io.Reader) ([]File, error) {
 	var names []string
 	found := map[string]bool{}

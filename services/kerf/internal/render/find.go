@@ -280,7 +280,8 @@ func (p *PlanView) lastOn(node string) (last *clusterpb.Claim) {
 	return last
 }
 
-// removalOf is the newest decision to take a claim's node away that was accepted; nil where none is known, or it was given up.
+// removalOf is the newest decision to take a claim's node away that was accepted; nil where none is known, or it was
+// given up.
 func (p *PlanView) removalOf(claim string) (last *clusterpb.DisruptionRecord) {
 	for _, d := range p.Snapshot.GetDisruptions() {
 		if !d.GetRolledBack() && slices.Contains(d.GetCandidates(), claim) && (last == nil || d.GetAcceptTime().AsTime().After(last.GetAcceptTime().AsTime())) {

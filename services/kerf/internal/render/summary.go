@@ -124,15 +124,14 @@ func (p *planPage) reachable() string {
 		return ""
 	}
 	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", roughly(floor))
-	if gone := p.saving(); gone > 0 && now > floor {
+	if gone := saving(p.view.Plan); gone > 0 && now > floor {
 		out += fmt.Sprintf("; removing what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
 	}
 	return out
 }
 
-func (p *planPage) saving() int64 {
-	var sum int64
-	for _, d := range p.view.Plan.GetDisruptions() {
+func saving(p *plannerpb.Plan) (sum int64) {
+	for _, d := range p.GetDisruptions() {
 		sum += d.GetSavingMicroUsdPerHour()
 	}
 	return sum

@@ -10,8 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// seen leaves out of what replacements may become what no node shows to have the CSI drivers, devices and features that their
-// pods need, or says that nothing else is left of one: pods that run are not moved to find out.
+// seen leaves out of what replacements may become what no node shows to have the CSI drivers, devices and features that
+// their pods need, or says that nothing else is left of one: pods that run are not moved to find out.
 func (j *judge) seen(d *draft.Decision) model.Reason {
 	for _, b := range d.Replacements {
 		if cheapest := b.Best(); !b.Keep(func(o *market.Option) bool { return j.unseen(b, o) < 0 }) {

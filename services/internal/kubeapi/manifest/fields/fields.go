@@ -1,5 +1,5 @@
-// Package fields walks the paths of fields, as the strict decoder gives them ("spec.template.spec.requirements[0].foo"), and
-// finds the fields that Go's types have.
+// Package fields walks the paths of fields, as the strict decoder gives them
+// ("spec.template.spec.requirements[0].foo"), and finds the fields that Go's types have.
 //
 // It knows types and texts, and no manifest. Start reading at Unknown.
 package fields

@@ -59,7 +59,8 @@ func Patches(name string, text []byte) []string {
 // Same is a file's name as Patches gives it.
 func Same(name string) string { return clean(name) }
 
-// Folder is where a kustomization's file is: what kustomize builds. It is "." for one whose file's name says nothing of that.
+// Folder is where a kustomization's file is: what kustomize builds. It is "." for one whose file's name says nothing of
+// that.
 func Folder(name string) string {
 	return path.Dir(clean(name))
 }

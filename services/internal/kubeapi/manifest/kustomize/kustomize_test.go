@@ -17,8 +17,10 @@ func TestPatches(t *testing.T) {
 		"in another folder": {"./a/prod/kustomization.yml", `{"patches": [{"path": "../b.yaml"}]}`, []string{"a/b.yaml"}},
 		"in no folder":      {"kustomization.yaml", `{"patches": [{"path": "./b.yaml"}]}`, []string{"b.yaml"}},
 		"on Windows":        {`a\kustomization.yaml`, `{"patches": [{"path": "b.yaml"}]}`, []string{"a/b.yaml"}},
-		"of before": {"a/kustomization.yaml", `{"patchesStrategicMerge": ["b.yaml", "kind: Job\nspec: {}\n"], "patchesJson6902": [{"path": "c.yaml"}]}`,
-			[]string{"a/c.yaml", "a/b.yaml"}},
+		"of before": {
+			"a/kustomization.yaml", `{"patchesStrategicMerge": ["b.yaml", "kind: Job\nspec: {}\n"], "patchesJson6902": [{"path": "c.yaml"}]}`,
+			[]string{"a/c.yaml", "a/b.yaml"},
+		},
 		"settings":  {"a/kustomization.yaml", `{"configurations": ["b.yaml"], "replacements": [{"path": "c.yaml"}]}`, []string{"a/c.yaml", "a/b.yaml"}},
 		"something": {"a/kustomization.yaml", `{"patches": "b.yaml"}`, nil},
 	} {

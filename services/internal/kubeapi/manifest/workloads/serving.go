@@ -60,7 +60,7 @@ func (s *knativeService) groups(name string) []group {
 		first = 1
 	}
 	g := group{
-		pods:     int32(max(first, told("min-scale", "minScale"))), //nolint:gosec // of 32 bits
+		pods:     int32(max(first, told("min-scale", "minScale"))),
 		template: corev1.PodTemplateSpec{ObjectMeta: t.Metadata, Spec: t.Spec},
 		labels:   map[string]string{"serving.knative.dev/service": name},
 	}

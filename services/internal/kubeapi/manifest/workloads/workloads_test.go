@@ -20,19 +20,25 @@ const pod = "{spec: {containers: [{name: a, image: a, resources: {requests: {cpu
 func TestTheirPods(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ kind, spec, want string }{
-		"a cluster of Ray": {"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: small, replicas: 3, template: " + pod + "}]}",
-			"1 head, 3 small"},
-		"one between its least and its most": {"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: few, minReplicas: 2, template: " + pod + "}, " +
-			"{groupName: many, replicas: 9, maxReplicas: 4, numOfHosts: 2, template: " + pod + "}, {groupName: none, replicas: 2, suspend: true, template: " + pod + "}]}",
-			"1 head, 2 few, 8 many"},
+		"a cluster of Ray": {
+			"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: small, replicas: 3, template: " + pod + "}]}",
+			"1 head, 3 small",
+		},
+		"one between its least and its most": {
+			"ray.io/RayCluster", "{headGroupSpec: {template: " + pod + "}, workerGroupSpecs: [{groupName: few, minReplicas: 2, template: " + pod + "}, " +
+				"{groupName: many, replicas: 9, maxReplicas: 4, numOfHosts: 2, template: " + pod + "}, {groupName: none, replicas: 2, suspend: true, template: " + pod + "}]}",
+			"1 head, 2 few, 8 many",
+		},
 		"one that is suspended": {"ray.io/RayCluster", "{suspend: true, headGroupSpec: {template: " + pod + "}}", "none"},
 		"a job of Ray":          {"ray.io/RayJob", "{rayClusterSpec: {headGroupSpec: {template: " + pod + "}}}", "1 head, 1 submitter"},
 		"a job that is sent":    {"ray.io/RayJob", "{submissionMode: HTTPMode, rayClusterSpec: {headGroupSpec: {template: " + pod + "}}}", "1 head"},
 		"a service of Ray":      {"ray.io/RayService", "{rayClusterConfig: {headGroupSpec: {template: " + pod + "}}}", "1 head"},
 		"leaders and workers":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 2, leaderWorkerTemplate: {size: 4, workerTemplate: " + pod + "}}", "2 leaders, 6 workers"},
 		"leaders alone":         {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{leaderWorkerTemplate: {workerTemplate: " + pod + "}}", "1 leaders"},
-		"Jobs of a set": {"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}, {name: b, replicas: 3, template: {spec: {parallelism: 4, completions: 2, template: " + pod + "}}}]}",
-			"1 a, 6 b"},
+		"Jobs of a set": {
+			"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}, {name: b, replicas: 3, template: {spec: {parallelism: 4, completions: 2, template: " + pod + "}}}]}",
+			"1 a, 6 b",
+		},
 		"training":            {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
 		"training, suspended": {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
 		"tasks":               {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
