@@ -51,7 +51,6 @@ const (
 	scaleIt                       // says how many replicas a workload has
 	rolloutIt                     // makes pods as a Deployment does
 	controllerIt                  // makes pods as a ReplicaSet does
-	jobIt                         // makes Jobs
 	podsIt                        // makes pods that its text says
 )
 

@@ -3,16 +3,18 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -33,14 +35,12 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 		return foreignIt, autoModeText
 	case gv.Group == "kustomize.config.k8s.io":
 		return kustomizeIt, ""
-	case gv.Group == "" && kind == "ReplicationController":
+	case gv.Group == "" && gv.Version == "v1" && kind == "ReplicationController":
 		return controllerIt, ""
 	case gv.Group == "autoscaling" && kind == "HorizontalPodAutoscaler":
 		return scaleIt, ""
 	case gv.Group == "keda.sh" && kind == "ScaledObject":
 		return scaleIt, ""
-	case gv.Group == "keda.sh" && kind == "ScaledJob":
-		return jobIt, ""
 	case gv.Group == "argoproj.io" && kind == "Rollout":
 		return rolloutIt, ""
 	case workloads.New(gv.WithKind(kind).GroupKind()) != nil:
@@ -108,8 +108,6 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 		r.skip(doc, h)
 	case t == rolloutIt:
 		r.rollout(doc, h)
-	case t == jobIt:
-		r.scaledJob(doc, h)
 	case t == controllerIt:
 		r.controller(doc, h)
 	case t == podsIt:
@@ -117,24 +115,6 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 	default:
 		r.scaler(doc, h)
 	}
-}
-
-// scaledJob reads one of the Jobs that KEDA makes.
-func (r *reader) scaledJob(doc document, h header) {
-	var form struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			JobTargetRef batchv1.JobSpec `json:"jobTargetRef"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(doc.json, &form); err != nil {
-		r.wrongValue(doc, h, &form, err)
-		return
-	}
-	j := &batchv1.Job{ObjectMeta: form.ObjectMeta, Spec: form.Spec.JobTargetRef}
-	j.SetGroupVersionKind(h.kind())
-	r.warn(doc.place, h.title(), "", "planned for as one of its Jobs")
-	r.add(entry{place: doc.place, name: h.title(), object: j})
 }
 
 // rollout reads a Rollout as the Deployment that runs the same pods.
@@ -151,6 +131,7 @@ func (r *reader) rollout(doc document, h header) {
 		r.wrongValue(doc, h, &form, err)
 		return
 	}
+	r.unknownOfPods(doc, h, &form)
 	d := &appsv1.Deployment{ObjectMeta: form.ObjectMeta, Spec: form.Spec.DeploymentSpec}
 	d.SetGroupVersionKind(h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as a Deployment of the same pods")
@@ -224,6 +205,7 @@ func (r *reader) maker(doc document, h header) {
 		r.wrongValue(doc, h, &own, err)
 		return
 	}
+	r.unknownOfPods(doc, h, form)
 	if workloads.Ended(doc.json) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
@@ -235,6 +217,25 @@ func (r *reader) maker(doc document, h header) {
 			r.warn(doc.place, h.title(), n.Field, n.Message)
 		}
 		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.Kind, &own, own.Name)})
+	}
+}
+
+// unknownOfPods warns of fields that are not known of the pods in an object of another project, of which no other fields
+// are looked at. It reads the object into form once more.
+func (r *reader) unknownOfPods(doc document, h header, form any) {
+	fresh := reflect.New(reflect.TypeOf(form).Elem()).Interface()
+	problems, err := kjson.UnmarshalStrict(doc.json, fresh)
+	if err != nil {
+		return // it was read before
+	}
+	for _, p := range problems {
+		f, ok := errors.AsType[kjson.FieldError](p)
+		if !ok || !strings.Contains(f.FieldPath(), "emplate.spec.") {
+			continue
+		}
+		place := doc.place
+		place.Line = lineOf(doc, f.FieldPath())
+		r.warn(place, h.title(), f.FieldPath(), "unknown field: ignored"+meant(h, fresh, f.FieldPath()))
 	}
 }
 

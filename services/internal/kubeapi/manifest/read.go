@@ -198,7 +198,7 @@ func (r *reader) object(doc document, depth int) {
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
 	case kustomizeIt:
 		r.warn(doc.place, h.title(), "", "skipped: kerf does not run kustomize: what it changes, and where, is not known; to plan for it: kustomize build "+kustomize.Folder(doc.place.Source)+" | kerf plan -f -")
-	case scaleIt, rolloutIt, jobIt, controllerIt, podsIt:
+	case scaleIt, rolloutIt, controllerIt, podsIt:
 		r.stranger(doc, h, treatment)
 	case refuseIt:
 		r.fail(doc.place, h.title(), "", problem)

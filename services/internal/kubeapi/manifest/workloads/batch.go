@@ -8,6 +8,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // jobSet is JobSet's: Jobs that belong together, each some times.
@@ -37,6 +39,18 @@ func (s *jobSet) groups(name string) (out []group) {
 		})
 	}
 	return out
+}
+
+// scaledJob is KEDA's, which makes a Job for each piece of work.
+type scaledJob struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Job batchv1.JobSpec `json:"jobTargetRef"`
+	} `json:"spec"`
+}
+
+func (j *scaledJob) object() (runtime.Object, string) {
+	return &batchv1.Job{ObjectMeta: j.Metadata, Spec: j.Spec.Job}, "those of one of its Jobs"
 }
 
 // volcanoJob is Volcano's Job, whose pods its own scheduler places unless it says another.

@@ -19,12 +19,15 @@ func kruise(kind string) Form {
 	}
 }
 
+// asThere says which pods they make.
+const asThere = "those of such a workload of Kubernetes' own"
+
 type (
 	cloneSet    struct{ appsv1.ReplicaSet }
 	statefulSet struct{ appsv1.StatefulSet }
 	daemonSet   struct{ appsv1.DaemonSet }
 )
 
-func (s *cloneSet) object() runtime.Object    { return &s.ReplicaSet }
-func (s *statefulSet) object() runtime.Object { return &s.StatefulSet }
-func (s *daemonSet) object() runtime.Object   { return &s.DaemonSet }
+func (s *cloneSet) object() (runtime.Object, string)    { return &s.ReplicaSet, asThere }
+func (s *statefulSet) object() (runtime.Object, string) { return &s.StatefulSet, asThere }
+func (s *daemonSet) object() (runtime.Object, string)   { return &s.DaemonSet, asThere }

@@ -24,7 +24,9 @@ type Form any
 
 type (
 	grouped interface{ groups(name string) []group }
-	whole   interface{ object() runtime.Object }
+	whole   interface {
+		object() (o runtime.Object, said string)
+	}
 )
 
 // New is the form of a kind; nil for one of which the pods are not known.
@@ -40,6 +42,8 @@ func New(of schema.GroupKind) Form {
 		return only(strings.HasSuffix(of.Kind, "Job"), &trainingJob{})
 	case "serving.knative.dev":
 		return only(of.Kind == "Service", &knativeService{})
+	case "keda.sh":
+		return only(of.Kind == "ScaledJob", &scaledJob{})
 	case "ray.io":
 		return ray(of.Kind)
 	case "sparkoperator.k8s.io":
@@ -74,9 +78,9 @@ type group struct {
 // are, in words: "1 head, 3 workers".
 func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (objects []runtime.Object, said string) {
 	if w, ok := f.(whole); ok {
-		o := w.object()
+		o, said := w.object()
 		o.GetObjectKind().SetGroupVersionKind(kind)
-		return []runtime.Object{o}, "those of such a workload of Kubernetes' own"
+		return []runtime.Object{o}, said
 	}
 	g, ok := f.(grouped)
 	if !ok {
