@@ -56,7 +56,7 @@ type sparkSpec struct {
 
 type sparkPod struct {
 	Template       *corev1.PodTemplateSpec `json:"template"`
-	Cores          *int32                  `json:"cores"`
+	Cores          *resource.Quantity      `json:"cores"` // whole since v1beta2
 	CoreRequest    *resource.Quantity      `json:"coreRequest"`
 	Memory         size                    `json:"memory"`
 	MemoryOverhead size                    `json:"memoryOverhead"`
@@ -160,13 +160,10 @@ func (s *sparkSpec) resources(p sparkPod) corev1.ResourceRequirements {
 		overhead = max(int64(factor*float64(memory)), least)
 	}
 	overhead = cmp.Or(int64(p.MemoryOverhead), overhead)
-	cpu := *resource.NewQuantity(int64(or(p.Cores, 1)), resource.DecimalSI)
-	if p.CoreRequest != nil {
-		cpu = *p.CoreRequest
-	}
+	cpu := cmp.Or(p.CoreRequest, p.Cores, resource.NewQuantity(1, resource.DecimalSI))
 	bytes := *resource.NewQuantity(memory+overhead, resource.BinarySI)
 	out := corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: bytes},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: *cpu, corev1.ResourceMemory: bytes},
 		Limits:   corev1.ResourceList{corev1.ResourceMemory: bytes},
 	}
 	if p.GPU != nil && p.GPU.Name != "" {

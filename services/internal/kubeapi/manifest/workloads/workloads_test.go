@@ -114,6 +114,7 @@ func TestWhatSparkAsksFor(t *testing.T) {
 		"a tenth beside":      {"{driver: {cores: 4, memory: 20g}}", "4", "22Gi"},
 		"more for Python":     {"{type: Python, driver: {memory: 10240m}}", "1", "14Gi"},
 		"as much as is said":  {"{driver: {coreRequest: 500m, memory: 1g, memoryOverhead: 512m}}", "500m", "1536Mi"},
+		"a part of a core":    {"{driver: {cores: 0.1}}", "100m", "1408Mi"},
 		"a factor of its own": {"{memoryOverheadFactor: '0.5', driver: {memory: 2Gi}}", "1", "3Gi"},
 	} {
 		t.Run(name, func(t *testing.T) {
