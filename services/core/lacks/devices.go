@@ -225,7 +225,7 @@ func (l *Nodes) awaitsDevices(n *model.Node) bool {
 func (l *Nodes) seenDevices(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	for i := range c.DeviceClaims {
 		for _, q := range c.DeviceClaims[i].Requests {
-			if !slices.ContainsFunc(q.Options, func(o model.DeviceOption) bool { return l.shown[needOf(&o).of(pool, typ)] }) {
+			if !slices.ContainsFunc(q.Options, func(o model.DeviceOption) bool { return l.own[needOf(&o).of(pool, typ)] }) {
 				return false
 			}
 		}

@@ -33,7 +33,9 @@ type Nodes struct {
 	// shown is whether nodes that are there have something; where none has it, witness is the youngest of them.
 	shown   map[shown]bool
 	witness map[shown]*model.Node
-	nodes   map[model.NodeName]model.Labels
+	// own is what a node of Kerf's is known to have, that new nodes are expected to have for it.
+	own   map[shown]bool
+	nodes map[model.NodeName]model.Labels
 }
 
 // shown is something that nodes have or lack: by its label, the pool, and for drivers and devices the type. Of a whole pool
@@ -57,7 +59,8 @@ func Of(s *model.Snapshot, now time.Time) *Nodes {
 	slices.Sort(l.drivers)
 	slices.Sort(l.features)
 	l.drivers, l.features = slices.Compact(l.drivers), slices.Compact(l.features)
-	l.shown, l.witness, l.nodes = make(map[shown]bool), make(map[shown]*model.Node), make(map[model.NodeName]model.Labels)
+	l.shown, l.witness, l.own = make(map[shown]bool), make(map[shown]*model.Node), make(map[shown]bool)
+	l.nodes = make(map[model.NodeName]model.Labels)
 	l.learn(s)
 	for i := range s.Nodes {
 		if list := l.ofNode(&s.Nodes[i]); len(list) > 0 {
@@ -70,7 +73,7 @@ func Of(s *model.Snapshot, now time.Time) *Nodes {
 // Equal says whether another one says the same of all nodes.
 func (l *Nodes) Equal(m *Nodes) bool {
 	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) &&
-		slices.Equal(l.devices.needs, m.devices.needs) && maps.Equal(l.shown, m.shown) &&
+		slices.Equal(l.devices.needs, m.devices.needs) && maps.Equal(l.shown, m.shown) && maps.Equal(l.own, m.own) &&
 		maps.EqualFunc(l.witness, m.witness, func(a, b *model.Node) bool { return a.Name == b.Name }) &&
 		maps.EqualFunc(l.nodes, m.nodes, slices.Equal[model.Labels])
 }
@@ -157,9 +160,9 @@ func (l *Nodes) learn(s *model.Snapshot) {
 func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node) bool) {
 	w := l.witness[k]
 	switch {
-	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
+	case l.own[k], l.shown[k] && (!has || n.Claim == ""), !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
 	case has:
-		l.shown[k] = true
+		l.shown[k], l.own[k] = true, n.Claim != ""
 		delete(l.witness, k)
 	default:
 		l.shown[k], l.witness[k] = false, n
@@ -169,9 +172,11 @@ func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node)
 // Seen says whether a node of a pool, and for drivers and devices of a type there, has been seen with all that pods of
 // a class need. That a new one is expected to have it is good enough for pods that wait, and not for those that run
 // elsewhere: once the node that showed otherwise is gone, they would be moved to another one like it again and again.
+// Nodes that others have made are no such sight: whether Kerf would make them like that is not known, nor whether they
+// have drifted.
 func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
-	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.shown[shown{model.LacksDriver + d, pool, typ}] }) &&
-		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.shown[shown{what: model.LacksFeature + f, pool: pool}] }) &&
+	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.own[shown{model.LacksDriver + d, pool, typ}] }) &&
+		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.own[shown{what: model.LacksFeature + f, pool: pool}] }) &&
 		l.seenDevices(pool, typ, c)
 }
 
