@@ -210,13 +210,30 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
 	}
+	r.nameMaker(doc, h, &own.ObjectMeta)
 	objects, pods := workloads.Objects(form, own.ObjectMeta, h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
 	for _, o := range objects {
 		for _, n := range legacy.Workload(o) {
 			r.warn(doc.place, h.title(), n.Field, n.Message)
 		}
-		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.Kind, &own, own.Name)})
+		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.kind().Group, h.Kind, &own, own.Name)})
+	}
+}
+
+// nameMaker names an object that has no name, before its pods' workloads are named for it: as giveNames names others.
+func (r *reader) nameMaker(doc document, h header, m *metav1.ObjectMeta) {
+	if m.Name != "" {
+		return
+	}
+	base := strings.TrimRight(m.GenerateName, "-.")
+	first := cmp.Or(base, "unnamed")
+	r.makers[h.Kind+" "+first]++
+	if m.Name = first; r.makers[h.Kind+" "+first] > 1 {
+		m.Name = fmt.Sprintf("%s-%d", first, r.makers[h.Kind+" "+first])
+	}
+	if base == "" {
+		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+m.Name)
 	}
 }
 
@@ -240,24 +257,33 @@ func (r *reader) unknownOfPods(doc document, h header, form any) {
 }
 
 // ownerOf names an object that others may belong to, in the namespace of one of them.
-func ownerOf(kind string, beside metav1.Object, name string) string {
-	return kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
+func ownerOf(group, kind string, beside metav1.Object, name string) string {
+	return group + " " + kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
 }
 
-// countOnce leaves out the pods of other projects' objects where what belongs to these is among the files too.
+// countOnce leaves out the pods of other projects' objects where what belongs to these is among the files too. What is read
+// from a cluster whose pods are among the files has its pods there, whoever owns them. A DaemonSet makes pods on new nodes
+// still.
 func (r *reader) countOnce() {
-	owners := map[string]bool{}
+	owners, pods := map[string]bool{}, false
 	for _, e := range r.read {
 		m, ok := e.object.(metav1.Object)
 		if !ok {
 			continue
 		}
 		if by := metav1.GetControllerOf(m); by != nil {
-			owners[ownerOf(by.Kind, m, by.Name)] = true
+			gv, _ := schema.ParseGroupVersion(by.APIVersion) // the zero value owns nothing here
+			pod, is := e.object.(*corev1.Pod)
+			pods = pods || is
+			if !is || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+				owners[ownerOf(gv.Group, by.Kind, m, by.Name)] = true
+			}
 		}
 	}
 	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
-		twice := e.maker != "" && owners[e.maker]
+		m, _ := e.object.(metav1.Object)
+		_, daemons := e.object.(*appsv1.DaemonSet)
+		twice := e.maker != "" && !daemons && (owners[e.maker] || pods && m.GetUID() != "")
 		if twice {
 			r.warn(e.place, e.name, "", "skipped: its pods, or what makes them, are among the files too")
 		}

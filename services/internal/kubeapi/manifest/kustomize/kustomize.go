@@ -34,9 +34,7 @@ func Patches(name string, text []byte) []string {
 		Configurations []string `json:"configurations"`
 		Transformers   []string `json:"transformers"`
 	}
-	if json.Unmarshal(text, &k) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(text, &k) // a field of another form, which some have in old files, is none of these; the others are read
 	var out []string
 	add := func(to string) {
 		if to != "" && !strings.Contains(to, "\n") { // a patch may be written where its file would be named

@@ -40,9 +40,20 @@ type knativeService struct {
 	Spec struct {
 		Template struct {
 			Metadata metav1.ObjectMeta `json:"metadata"`
-			Spec     corev1.PodSpec    `json:"spec"`
+			Spec     struct {
+				corev1.PodSpec `json:",inline"`
+				knativeOnly    `json:",inline"`
+			} `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
+}
+
+// knativeOnly is what Knative has beside the pod's own fields, which places no pod.
+type knativeOnly struct {
+	Concurrency     any `json:"containerConcurrency"`
+	Timeout         any `json:"timeoutSeconds"`
+	ResponseTimeout any `json:"responseStartTimeoutSeconds"`
+	IdleTimeout     any `json:"idleTimeoutSeconds"`
 }
 
 func (s *knativeService) groups(name string) []group {
@@ -61,7 +72,7 @@ func (s *knativeService) groups(name string) []group {
 	}
 	g := group{
 		pods:     int32(max(first, told("min-scale", "minScale"))),
-		template: corev1.PodTemplateSpec{ObjectMeta: t.Metadata, Spec: t.Spec},
+		template: corev1.PodTemplateSpec{ObjectMeta: t.Metadata, Spec: t.Spec.PodSpec},
 		labels:   map[string]string{"serving.knative.dev/service": name},
 	}
 	proxy := corev1.Container{Name: "queue-proxy", Image: "queue", Resources: corev1.ResourceRequirements{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 
@@ -178,15 +179,21 @@ type size int64
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *size) UnmarshalJSON(text []byte) error {
 	var word string
+	if string(text) == "null" {
+		return nil // as a field that is not there
+	}
 	if json.Unmarshal(text, &word) != nil {
 		word = string(text)
 	}
-	units := map[string]int64{"": 1 << 20, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-	digits := strings.TrimRight(strings.ToLower(word), "kmgtib")
-	unit := strings.TrimRight(strings.ToLower(word)[len(digits):], "ib")
-	n, err := strconv.ParseInt(digits, 10, 32)
+	units := map[string]int64{"": 1 << 20, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
+	digits := strings.TrimRight(strings.ToLower(word), "kmgtpib")
+	unit := strings.ToLower(word)[len(digits):]
+	if len(unit) > 1 {
+		unit = strings.TrimRight(unit, "ib") // kb, kib
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
 	each, known := units[unit]
-	if err != nil || !known || n < 0 {
+	if err != nil || !known || n < 0 || n > math.MaxInt64/each/2 {
 		return fmt.Errorf("want a size such as 512m or 4g, got %q", word)
 	}
 	*s = size(n * each)

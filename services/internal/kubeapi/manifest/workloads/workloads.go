@@ -7,7 +7,6 @@
 package workloads
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -74,8 +73,8 @@ type group struct {
 	ends bool
 }
 
-// Objects are the workloads that make the pods of an object with this metadata, of its kind, and how many of which there
-// are, in words: "1 head, 3 workers".
+// Objects are the workloads that make the pods of an object with this metadata, which has a name, of its kind, and how
+// many of which there are, in words: "1 head, 3 workers".
 func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (objects []runtime.Object, said string) {
 	if w, ok := f.(whole); ok {
 		o, said := w.object()
@@ -86,7 +85,6 @@ func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (obje
 	if !ok {
 		return nil, ""
 	}
-	meta.Name = cmp.Or(meta.Name, strings.TrimRight(meta.GenerateName, "-."), "unnamed")
 	meta.GenerateName = ""
 	var words []string
 	for _, g := range g.groups(meta.Name) {
