@@ -128,15 +128,19 @@ func (l *Nodes) expects(what string, by ...shown) bool {
 // it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
 func (l *Nodes) learn(s *model.Snapshot) {
 	drifted := rules.DriftedNodes(s, l.now)
-	youngest := make(map[model.PoolName]*model.Node)
+	youngest, youngestOwn := make(map[model.PoolName]*model.Node), make(map[model.PoolName]*model.Node)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		pool, typ := poolOf(n)
 		if pool == "" {
 			continue
 		}
-		if y := youngest[pool]; len(l.features) > 0 && (y == nil || y.CreateTime.Before(n.CreateTime)) && !drifted(n) {
+		younger := func(y *model.Node) bool { return y == nil || y.CreateTime.Before(n.CreateTime) }
+		if len(l.features) > 0 && younger(youngest[pool]) && !drifted(n) {
 			youngest[pool] = n
+		}
+		if len(l.features) > 0 && n.Claim != "" && younger(youngestOwn[pool]) && !drifted(n) {
+			youngestOwn[pool] = n
 		}
 		for _, d := range l.drivers {
 			has := slices.Contains(n.Drivers, d)
@@ -151,6 +155,11 @@ func (l *Nodes) learn(s *model.Snapshot) {
 			has := slices.Contains(n.Features, f)
 			l.note(shown{what: model.LacksFeature + f, pool: pool}, has, n, drifted)
 			l.note(shown{what: model.LacksFeature + f}, has, n, drifted)
+		}
+	}
+	for pool, n := range youngestOwn {
+		for _, f := range l.features {
+			l.own[shown{what: model.LacksFeature + f, pool: pool}] = slices.Contains(n.Features, f)
 		}
 	}
 	l.learnDevices(s, drifted)

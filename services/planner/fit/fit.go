@@ -8,6 +8,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -229,16 +230,17 @@ func lackedDevices(label string, c *model.PodClass, at *Place) (message, remedy 
 			if i < 0 {
 				continue
 			}
-			published := "none"
-			if has.Has > 0 {
-				published = strconv.Itoa(has.Has)
+			published, remedy := "no driver has published any there", "have the driver of such devices run there"
+			if has.Drivers != "" {
+				published = fmt.Sprintf("driver %s has published %s there that pods can be given", has.Drivers, cmp.Or(strings.TrimLeft(strconv.Itoa(has.Has), "0"), "none"))
+				remedy = fmt.Sprintf("have driver %s run on such nodes, or correct the pool's annotation %s", has.Drivers, labels.Devices)
 			}
-			message = fmt.Sprintf("request %s wants %s of class %s, which node %s of pool %s was to have, and driver %s has published %s there that pods can be given",
-				q.Name, devices.Wanted(&q.Options[i]), q.Options[i].DeviceClass, has.Node, pool, has.Drivers, published)
+			message = fmt.Sprintf("request %s wants %s of class %s, which node %s of pool %s was to have, and %s",
+				q.Name, devices.Wanted(&q.Options[i]), q.Options[i].DeviceClass, has.Node, pool, published)
 			if at.Fresh {
 				message += ": another one would be like it"
 			}
-			return message, fmt.Sprintf("have driver %s run on such nodes, or correct the pool's annotation %s", has.Drivers, labels.Devices)
+			return message, remedy
 		}
 	}
 	return "", ""
