@@ -209,10 +209,12 @@ func (p *PlanView) factsOf(n *clusterpb.Node) *nodeFacts {
 		name: n.GetName(), claim: n.GetClaim(), pool: of[labels.NodePool],
 		shape: of[labels.InstanceType], zone: of[labels.Zone], capacity: of[labels.CapacityType],
 	}
-	for _, c := range p.Snapshot.GetClaims() {
-		if c.GetId() == out.claim && out.claim != "" || c.GetNode() == out.name {
-			out.fill(c)
-		}
+	claims, claim := p.Snapshot.GetClaims(), p.lastOn(out.name) // names come of addresses, and are used again
+	if i := slices.IndexFunc(claims, func(c *clusterpb.Claim) bool { return c.GetId() == out.claim }); i >= 0 {
+		claim = claims[i]
+	}
+	if claim != nil {
+		out.fill(claim)
 	}
 	return out
 }
@@ -227,7 +229,8 @@ func (f *nodeFacts) fill(c *clusterpb.Claim) {
 		f.capacity = capacityType(c.GetCapacityType())
 	}
 	f.price = c.GetPriceMicroUsdPerHour()
-	if f.removed = removalWord(c); f.removed != "" && c.GetDrifted().GetMessage() != "" {
+	f.removed = removalWord(c)
+	if c.GetDisruptionReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED && c.GetDrifted().GetMessage() != "" {
 		f.removed += ": " + c.GetDrifted().GetMessage()
 	}
 	f.state = page.EnumWord(c.GetState().String(), "CLAIM_STATE_")
