@@ -210,7 +210,9 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
 	}
-	r.nameMaker(doc, h, &own.ObjectMeta)
+	if nameMaker(r.makers, h.Kind, &own.ObjectMeta) {
+		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+own.Name)
+	}
 	objects, pods := workloads.Objects(form, own.ObjectMeta, h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
 	for _, o := range objects {
@@ -221,20 +223,18 @@ func (r *reader) maker(doc document, h header) {
 	}
 }
 
-// nameMaker names an object that has no name, before its pods' workloads are named for it: as giveNames names others.
-func (r *reader) nameMaker(doc document, h header, m *metav1.ObjectMeta) {
+// nameMaker names what has no name, as giveNames does, before workloads are named for it; assumed where nothing says how.
+func nameMaker(given map[string]int, kind string, m *metav1.ObjectMeta) (assumed bool) {
 	if m.Name != "" {
-		return
+		return false
 	}
 	base := strings.TrimRight(m.GenerateName, "-.")
-	first := cmp.Or(base, "unnamed")
-	r.makers[h.Kind+" "+first]++
-	if m.Name = first; r.makers[h.Kind+" "+first] > 1 {
-		m.Name = fmt.Sprintf("%s-%d", first, r.makers[h.Kind+" "+first])
+	m.Name = cmp.Or(base, "unnamed")
+	key := kind + " " + m.Name
+	if given[key]++; given[key] > 1 {
+		m.Name = fmt.Sprintf("%s-%d", m.Name, given[key])
 	}
-	if base == "" {
-		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+m.Name)
-	}
+	return base == ""
 }
 
 // unknownOfPods warns of fields that are not known of the pods in an object of another project, of which no other fields
@@ -261,9 +261,8 @@ func ownerOf(group, kind string, beside metav1.Object, name string) string {
 	return group + " " + kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
 }
 
-// countOnce leaves out the pods of other projects' objects where what belongs to these is among the files too. What is read
-// from a cluster whose pods are among the files has its pods there, whoever owns them. A DaemonSet makes pods on new nodes
-// still.
+// countOnce leaves out pods of other projects' objects that are among the files too: as their owners say, or as their
+// object is of a cluster whose pods are there. A DaemonSet makes pods on new nodes still.
 func (r *reader) countOnce() {
 	owners, pods := map[string]bool{}, false
 	for _, e := range r.read {
