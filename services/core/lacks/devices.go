@@ -131,27 +131,37 @@ func (l *Nodes) learnDevices(s *model.Snapshot, drifted func(*model.Node) bool) 
 	each(func(n *model.Node, _ need, k shown, has bool) {
 		l.devices.had[k] = l.devices.had[k] || has && !drifted(n)
 	})
-	youngest := make(map[shown]*model.Node)
+	youngest, youngestOwn := make(map[shown]*model.Node), make(map[shown]*model.Node)
 	each(func(n *model.Node, d need, k shown, has bool) {
 		if !has && (!l.settled(n) || !l.devices.due(k.pool, k.typ, d)) {
 			return
 		}
-		l.learnDrivers(n, d, drifted)
-		y := youngest[k]
-		if (y == nil || y.CreateTime.Before(n.CreateTime) || has && y.CreateTime.Equal(n.CreateTime)) && !drifted(n) {
-			youngest[k] = n
+		l.learnPublishers(n, d, drifted)
+		keep := func(of map[shown]*model.Node) {
+			if y := of[k]; younger(n, y) || has && y.CreateTime.Equal(n.CreateTime) {
+				of[k] = n
+			}
+		}
+		if drifted(n) {
+			return
+		}
+		if keep(youngest); n.Claim != "" {
+			keep(youngestOwn)
 		}
 	})
 	each(func(n *model.Node, _ need, k shown, has bool) {
 		if youngest[k] == n {
 			l.note(k, has, n, drifted)
 		}
+		if youngestOwn[k] == n {
+			l.own[k] = has
+		}
 	})
 }
 
-// learnDrivers notes which drivers of what is needed have published anything on a node, and which have not though the
+// learnPublishers notes which drivers of what is needed have published anything on a node, and which have not though the
 // pool's owner says so.
-func (l *Nodes) learnDrivers(n *model.Node, d need, drifted func(*model.Node) bool) {
+func (l *Nodes) learnPublishers(n *model.Node, d need, drifted func(*model.Node) bool) {
 	pool, typ := poolOf(n)
 	for _, x := range d.usable(n.Devices, true) {
 		l.note(absent(x.Driver, pool), true, n, drifted)

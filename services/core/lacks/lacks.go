@@ -2,8 +2,8 @@
 // drivers, features of kubelets, and devices that were expected there. What nodes that are there lack, new ones like
 // them will lack too, so that no node is bought for it again and again.
 //
-// It says so in labels and requirements, so that whoever asks where pods may run asks for it too, and knows nothing of
-// plans: the planner and those who verify its plans go by the same. Start reading at Nodes.
+// It says so in labels and requirements, so that all code that asks where pods may run asks for it too, and knows nothing
+// of plans: the planner and the verifier of its plans go by the same. Start reading at Nodes.
 package lacks
 
 import (
@@ -30,10 +30,11 @@ type Nodes struct {
 	drivers, features []string // those that any class needs, sorted
 	devices           *devices
 	now               time.Time
-	// shown is whether nodes that are there have something; where none has it, witness is the youngest of them.
+	// shown is whether nodes that are there show that new ones will have something; where they show that these will not,
+	// witness is the node that does.
 	shown   map[shown]bool
 	witness map[shown]*model.Node
-	// own is what a node of Kerf's is known to have, that new nodes are expected to have for it.
+	// own is whether nodes that Kerf has made show that; how others were made, and whether they have drifted, is not known.
 	own   map[shown]bool
 	nodes map[model.NodeName]model.Labels
 }
@@ -74,6 +75,7 @@ func Of(s *model.Snapshot, now time.Time) *Nodes {
 func (l *Nodes) Equal(m *Nodes) bool {
 	return slices.Equal(l.drivers, m.drivers) && slices.Equal(l.features, m.features) &&
 		slices.Equal(l.devices.needs, m.devices.needs) && maps.Equal(l.shown, m.shown) && maps.Equal(l.own, m.own) &&
+		maps.Equal(l.devices.had, m.devices.had) &&
 		maps.EqualFunc(l.witness, m.witness, func(a, b *model.Node) bool { return a.Name == b.Name }) &&
 		maps.EqualFunc(l.nodes, m.nodes, slices.Equal[model.Labels])
 }
@@ -123,31 +125,56 @@ func (l *Nodes) expects(what string, by ...shown) bool {
 	return true
 }
 
-// learn notes what nodes of pools show: of drivers that one has it, as a driver may be late, or broken, on another; of
-// features what the youngest of a pool declares, as the next one will have no older kubelet. A node need not be ready for
-// it: one that will not be is as good a reason to buy none like it. Nodes that have drifted show what was.
+// learn notes what nodes of pools show. A node need not be ready for it: one that will not be is as good a reason to buy none
+// like it. Nodes that have drifted show what was.
 func (l *Nodes) learn(s *model.Snapshot) {
 	drifted := rules.DriftedNodes(s, l.now)
+	l.learnDrivers(s, drifted)
+	l.learnFeatures(s, drifted)
+	l.learnDevices(s, drifted)
+}
+
+// learnDrivers notes that one of some nodes has a driver, as it may be late, or broken, on another; but what none of Kerf's
+// has those of others do not outweigh, as the next one is Kerf's.
+func (l *Nodes) learnDrivers(s *model.Snapshot, drifted func(*model.Node) bool) {
+	if len(l.drivers) == 0 {
+		return
+	}
+	for _, n := range ownFirst(s) {
+		pool, typ := poolOf(n)
+		for _, d := range l.drivers {
+			has, k := slices.Contains(n.Drivers, d), shown{model.LacksDriver + d, pool, typ}
+			if pool == "" || !has && !l.settled(n) {
+				continue
+			}
+			l.note(shown{k.what, pool, ""}, has, n, drifted)
+			if w := l.witness[k]; n.Claim != "" || w == nil || w.Claim == "" {
+				l.note(k, has, n, drifted)
+			}
+			if has && n.Claim != "" && !drifted(n) {
+				l.own[k] = true
+			}
+		}
+	}
+}
+
+// learnFeatures notes what the youngest of a pool declares, as the next one will have no older kubelet.
+func (l *Nodes) learnFeatures(s *model.Snapshot, drifted func(*model.Node) bool) {
+	if len(l.features) == 0 {
+		return
+	}
 	youngest, youngestOwn := make(map[model.PoolName]*model.Node), make(map[model.PoolName]*model.Node)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		pool, typ := poolOf(n)
-		if pool == "" {
+		pool, _ := poolOf(n)
+		if pool == "" || drifted(n) {
 			continue
 		}
-		younger := func(y *model.Node) bool { return y == nil || y.CreateTime.Before(n.CreateTime) }
-		if len(l.features) > 0 && younger(youngest[pool]) && !drifted(n) {
+		if younger(n, youngest[pool]) {
 			youngest[pool] = n
 		}
-		if len(l.features) > 0 && n.Claim != "" && younger(youngestOwn[pool]) && !drifted(n) {
+		if n.Claim != "" && younger(n, youngestOwn[pool]) {
 			youngestOwn[pool] = n
-		}
-		for _, d := range l.drivers {
-			has := slices.Contains(n.Drivers, d)
-			if has || l.settled(n) {
-				l.note(shown{model.LacksDriver + d, pool, typ}, has, n, drifted)
-				l.note(shown{model.LacksDriver + d, pool, ""}, has, n, drifted)
-			}
 		}
 	}
 	for pool, n := range youngest {
@@ -162,16 +189,24 @@ func (l *Nodes) learn(s *model.Snapshot) {
 			l.own[shown{what: model.LacksFeature + f, pool: pool}] = slices.Contains(n.Features, f)
 		}
 	}
-	l.learnDevices(s, drifted)
+}
+
+// ownFirst is the nodes of a snapshot, with those of Kerf's before those that others have made.
+func ownFirst(s *model.Snapshot) (out []*model.Node) {
+	for i := range s.Nodes {
+		out = append(out, &s.Nodes[i])
+	}
+	slices.SortStableFunc(out, func(a, b *model.Node) int { return cmp.Compare(len(b.Claim), 0) - cmp.Compare(len(a.Claim), 0) })
+	return out
 }
 
 // note notes what a node shows, unless that is known, or the node has drifted.
 func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node) bool) {
 	w := l.witness[k]
 	switch {
-	case l.own[k], l.shown[k] && (!has || n.Claim == ""), !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
+	case l.shown[k], !has && w != nil && !w.CreateTime.Before(n.CreateTime), drifted(n):
 	case has:
-		l.shown[k], l.own[k] = true, n.Claim != ""
+		l.shown[k] = true
 		delete(l.witness, k)
 	default:
 		l.shown[k], l.witness[k] = false, n
@@ -181,8 +216,7 @@ func (l *Nodes) note(k shown, has bool, n *model.Node, drifted func(*model.Node)
 // Seen says whether a node of a pool, and for drivers and devices of a type there, has been seen with all that pods of
 // a class need. That a new one is expected to have it is good enough for pods that wait, and not for those that run
 // elsewhere: once the node that showed otherwise is gone, they would be moved to another one like it again and again.
-// Nodes that others have made are no such sight: whether Kerf would make them like that is not known, nor whether they
-// have drifted.
+// Nodes that others have made are no such sight.
 func (l *Nodes) Seen(pool model.PoolName, typ model.TypeName, c *model.PodClass) bool {
 	return !slices.ContainsFunc(c.NeededDrivers, func(d string) bool { return !l.own[shown{model.LacksDriver + d, pool, typ}] }) &&
 		!slices.ContainsFunc(c.NeededFeatures, func(f string) bool { return !l.own[shown{what: model.LacksFeature + f, pool: pool}] }) &&
@@ -240,6 +274,9 @@ func (l *Nodes) Settles(s *model.Snapshot, now time.Time) (first time.Time) {
 }
 
 func (l *Nodes) settled(n *model.Node) bool { return l.now.Sub(n.CreateTime) >= DriverTimeout }
+
+// younger says whether a node is younger than another one, or the first.
+func younger(n, than *model.Node) bool { return than == nil || than.CreateTime.Before(n.CreateTime) }
 
 func poolOf(n *model.Node) (model.PoolName, model.TypeName) {
 	pool, _ := n.Labels.Get(labels.NodePool)

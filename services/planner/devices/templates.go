@@ -11,12 +11,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// PublishTimeout is how long a node may take, from its creation on, until all drivers have published its devices. Until
-// then what the template says counts; after that what is there. That a driver which never comes, or a template that is
-// wrong, buys one node and not one after the other, is for lacks.Nodes to see to.
-const PublishTimeout = lacks.DriverTimeout
-
-// Templates tells which devices nodes will have that have not published them yet. Make it with NewTemplates; it is not
+// Templates tells which devices nodes will have that have not published them yet: until their drivers' time is over
+// (lacks.DriverTimeout) what it says counts, after that what is there. That a driver which never comes, or a template that
+// is wrong, buys one node and not one after the other, is for lacks.Nodes to see to. Make it with NewTemplates; it is not
 // changed afterwards.
 type Templates struct {
 	now     time.Time
@@ -68,7 +65,9 @@ func rank(b bool) int {
 	return 0
 }
 
-func (t *Templates) settled(n *model.Node) bool { return t.now.Sub(n.CreateTime) >= PublishTimeout }
+func (t *Templates) settled(n *model.Node) bool {
+	return t.now.Sub(n.CreateTime) >= lacks.DriverTimeout
+}
 
 func shapeOf(n *model.Node) shape {
 	class, _ := n.Labels.Get(labels.NodeClass)

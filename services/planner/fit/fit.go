@@ -8,10 +8,8 @@
 package fit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -199,7 +197,7 @@ func lackReason(label string, c *model.PodClass, at *Place) model.Reason {
 	if driver, is := strings.CutPrefix(label, model.LacksDriver); is {
 		out.Message = fmt.Sprintf("the CSI driver %s is not on the node, and keeps its volumes' pods off such nodes", driver)
 		if at.Fresh {
-			out.Message = fmt.Sprintf("the CSI driver %s is on none of its pool's nodes that are like it, and keeps its volumes' pods off such nodes", driver)
+			out.Message = fmt.Sprintf("nodes of its pool that are like it lack the CSI driver %s, which keeps its volumes' pods off them", driver)
 		}
 		out.Remedy = fmt.Sprintf("have the DaemonSet of %s run there, or take preventPodSchedulingIfMissing off its CSIDriver", driver)
 	}
@@ -230,20 +228,30 @@ func lackedDevices(label string, c *model.PodClass, at *Place) (message, remedy 
 			if i < 0 {
 				continue
 			}
-			published, remedy := "no driver has published any there", "have the driver of such devices run there"
-			if has.Drivers != "" {
-				published = fmt.Sprintf("driver %s has published %s there that pods can be given", has.Drivers, cmp.Or(strings.TrimLeft(strconv.Itoa(has.Has), "0"), "none"))
-				remedy = fmt.Sprintf("have driver %s run on such nodes, or correct the pool's annotation %s", has.Drivers, labels.Devices)
-			}
 			message = fmt.Sprintf("request %s wants %s of class %s, which node %s of pool %s was to have, and %s",
-				q.Name, devices.Wanted(&q.Options[i]), q.Options[i].DeviceClass, has.Node, pool, published)
+				q.Name, devices.Wanted(&q.Options[i]), q.Options[i].DeviceClass, has.Node, pool, published(has))
 			if at.Fresh {
 				message += ": another one would be like it"
 			}
-			return message, remedy
+			if has.Drivers == "" {
+				return message, "have the driver of such devices run there"
+			}
+			return message, fmt.Sprintf("have driver %s run on such nodes, or correct the pool's annotation %s", has.Drivers, labels.Devices)
 		}
 	}
 	return "", ""
+}
+
+// published says what drivers have published on a node that lacks devices.
+func published(has lacks.Devices) string {
+	switch {
+	case has.Drivers == "":
+		return "no driver has published any there"
+	case has.Has == 0:
+		return fmt.Sprintf("driver %s has published none there that pods can be given", has.Drivers)
+	default:
+		return fmt.Sprintf("driver %s has published %d there that pods can be given", has.Drivers, has.Has)
+	}
 }
 
 // namesNode says that a label tells one node from all others, so that no new node has a value that is known.
