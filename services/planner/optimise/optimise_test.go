@@ -10,15 +10,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
-
-func all(n int) bits.Set {
-	s := bits.New(n)
-	for i := range n {
-		s.Add(i)
-	}
-	return s
-}
 
 func set(n int, members ...int) bits.Set {
 	s := bits.New(n)
@@ -42,7 +35,7 @@ func items(counts ...int) []problem.Item {
 
 func TestNoBinIsOverfilledByRequestsThatAreLarge(t *testing.T) {
 	const gib = 1 << 30
-	p := problem.Problem{Bins: []problem.Bin{Bin(10, -1, all(4), 8*gib, 10)}}
+	p := problem.Problem{Bins: []problem.Bin{Bin(10, -1, problemtest.All(4), 8*gib, 10)}}
 	for _, memory := range []int64{7, 6, 5, 3} {
 		p.Items = append(p.Items, problem.Item{Count: 10, Request: []int64{memory * gib, 1}})
 	}
@@ -63,65 +56,65 @@ func TestSolve(t *testing.T) {
 	}{
 		"nothing costs nothing": {p: problem.Problem{}},
 		"two small bins beat one large": {
-			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(25, -1, all(1), 4, 9)}},
+			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9), Bin(25, -1, problemtest.All(1), 4, 9)}},
 			cost: 20, bound: 20,
 		},
 		"one large bin beats two small": {
-			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 4, 9)}},
+			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9), Bin(15, -1, problemtest.All(1), 4, 9)}},
 			cost: 15, bound: 15,
 		},
 		"a bin that exists comes first": {
-			p:    problem.Problem{Items: items(3), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(0, 1, all(1), 1, 1)}},
+			p:    problem.Problem{Items: items(3), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9), Bin(0, 1, problemtest.All(1), 1, 1)}},
 			cost: 10, bound: 10,
 		},
 		"a pod that fits nothing is left, and there is no bound": {
-			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, all(2), 1, 9)}},
+			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, problemtest.All(2), 1, 9)}},
 			cost: 10, left: 1,
 		},
 		"a bin that does not take an item does not get it": {
-			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, set(2, 0), 9, 9), Bin(99, -1, all(2), 9, 9)}},
+			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, set(2, 0), 9, 9), Bin(99, -1, problemtest.All(2), 9, 9)}},
 			cost: 99, bound: 99,
 		},
 		"pods that avoid their like get a bin each": {
 			p: problem.Problem{
-				Items: items(3), Bins: []problem.Bin{Bin(10, -1, all(1), 9, 9)},
-				Rules: []problem.Rule{{Trigger: all(1), Counted: all(1), Most: 1}},
+				Items: items(3), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 9, 9)},
+				Rules: []problem.Rule{{Trigger: problemtest.All(1), Counted: problemtest.All(1), Most: 1}},
 			},
 			cost: 30, bound: 30,
 		},
 		"what is on a bin already counts": {
 			p: problem.Problem{
-				Items: items(3), Rules: []problem.Rule{{Trigger: all(1), Counted: all(1), Most: 2}},
-				Bins: []problem.Bin{Bin(10, -1, all(1), 9, 9), {
-					Free: []int64{9, 9}, Takes: all(1), Most: 1, Before: []problem.Before{{Rule: 0, Triggers: true, Counted: 1}},
+				Items: items(3), Rules: []problem.Rule{{Trigger: problemtest.All(1), Counted: problemtest.All(1), Most: 2}},
+				Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 9, 9), {
+					Free: []int64{9, 9}, Takes: problemtest.All(1), Most: 1, Before: []problem.Before{{Rule: 0, Triggers: true, Counted: 1}},
 				}},
 			},
 			cost: 10, bound: 10,
 		},
 		"a pod may keep others away that have no rule about each other": {
 			p: problem.Problem{
-				Items: items(1, 2), Bins: []problem.Bin{Bin(10, -1, all(2), 9, 9)},
+				Items: items(1, 2), Bins: []problem.Bin{Bin(10, -1, problemtest.All(2), 9, 9)},
 				Rules: []problem.Rule{{Trigger: set(2, 0), Counted: set(2, 1), Most: 0}},
 			},
 			cost: 20, bound: 20,
 		},
 		"a limit sends pods to the more expensive bin": {
 			p: problem.Problem{
-				Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
+				Items: items(4), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9), Bin(15, -1, problemtest.All(1), 2, 9)},
 				Limits: []problem.Limit{{Amount: []int64{1, 0}, Most: 1}},
 			},
 			cost: 25, bound: 25,
 		},
 		"a limit leaves pods": {
 			p: problem.Problem{
-				Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9)},
+				Items: items(4), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9)},
 				Limits: []problem.Limit{{Amount: []int64{1}, Most: 1}},
 			},
 			cost: 10, left: 2,
 		},
 		"a penalty may cost more than a bin": {
 			p: problem.Problem{
-				Items: items(1), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
+				Items: items(1), Bins: []problem.Bin{Bin(10, -1, problemtest.All(1), 2, 9), Bin(15, -1, problemtest.All(1), 2, 9)},
 				Penalties: []problem.Penalty{{Item: 0, Bin: 0, Price: 7}},
 			},
 			cost: 15, bound: 15,
@@ -359,7 +352,7 @@ func TestABoundThatGoesOnFromASimplerProblemsKnowsWhatIsScarce(t *testing.T) {
 		}
 	}
 	for b := range p.Bins {
-		p.Bins[b].Takes = all(len(p.Items))
+		p.Bins[b].Takes = problemtest.All(len(p.Items))
 	}
 	for app := range 4 {
 		of := bits.New(len(p.Items))
@@ -403,7 +396,7 @@ func TestABoundThatGoesOnFromASimplerProblemsIsOfThatProblem(t *testing.T) {
 	}
 	for k := range 3 {
 		f := int64(1) << (2 * k)
-		p.Bins = append(p.Bins, Bin(1000*f-60*f*int64(k)+r.Int64N(100), -1, all(rows), 4000*f, 8000*f))
+		p.Bins = append(p.Bins, Bin(1000*f-60*f*int64(k)+r.Int64N(100), -1, problemtest.All(rows), 4000*f, 8000*f))
 	}
 	s := optimise.Solve(p)
 	p.BoundOnly, p.Known = true, s.Cost

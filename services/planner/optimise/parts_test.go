@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/bits"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problemtest"
 )
 
 // beside is two problems as one, of which neither has to do with the other.
@@ -83,7 +84,7 @@ func TestWhatHasNothingToDoWithEachOtherIsPackedAsIfEachWereAlone(t *testing.T) 
 // for the exact method.
 func TestABoundIsThatOfPartsThatCostSomething(t *testing.T) {
 	free, paid := generated(200, 30, 1), generated(200, 5, 2)
-	free.Bins = []problem.Bin{Bin(0, 1, all(len(free.Items)), 1e9, 1e9, 1e9)}
+	free.Bins = []problem.Bin{Bin(0, 1, problemtest.All(len(free.Items)), 1e9, 1e9, 1e9)}
 	alone, both := optimise.Solve(paid), optimise.Solve(beside(free, paid))
 	if both.Cost != alone.Cost || both.Bound != alone.Bound || both.Bound == 0 {
 		t.Errorf("cost %d and bound %d (%v); without the part that costs nothing %d and %d", both.Cost, both.Bound, both.BoundKind, alone.Cost, alone.Bound)
