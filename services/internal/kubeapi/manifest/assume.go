@@ -59,19 +59,23 @@ func (r *reader) giveNames() {
 		if !ok || m.GetName() != "" {
 			continue
 		}
-		base := strings.TrimRight(m.GetGenerateName(), "-.")
-		m.SetName(cmp.Or(base, "unnamed"))
-		id := idOf(e.object.GetObjectKind().GroupVersionKind(), m)
-		first := id.name
-		for i := 2; r.seen[id].object != nil; i++ {
-			id.name = fmt.Sprintf("%s-%d", first, i)
+		id := func() identity { return idOf(e.object.GetObjectKind().GroupVersionKind(), m) }
+		if giveName(m, func() bool { return r.seen[id()].object != nil }) {
+			r.warn(e.place, e.name, "metadata.name", "is missing; assumed: "+m.GetName())
 		}
-		m.SetName(id.name)
-		r.seen[id] = e
-		if base == "" {
-			r.warn(e.place, e.name, "metadata.name", "is missing; assumed: "+id.name)
-		}
+		r.seen[id()] = e
 	}
+}
+
+// giveName names an object by what is not taken; assumed where nothing says how.
+func giveName(m metav1.Object, taken func() bool) (assumed bool) {
+	base := strings.TrimRight(m.GetGenerateName(), "-.")
+	first := cmp.Or(base, "unnamed")
+	m.SetName(first)
+	for i := 2; taken(); i++ {
+		m.SetName(fmt.Sprintf("%s-%d", first, i))
+	}
+	return base == ""
 }
 
 // assumeRef names the only class there is, or else one of the name default.

@@ -210,9 +210,11 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
 	}
-	if nameMaker(r.makers, h.Kind, &own.ObjectMeta) {
+	id := func() identity { return idOf(h.kind(), &own.ObjectMeta) }
+	if own.Name == "" && giveName(&own.ObjectMeta, func() bool { return r.makers[id()] }) { // now, as workloads are named for it
 		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+own.Name)
 	}
+	r.makers[id()] = true
 	objects, pods := workloads.Objects(form, own.ObjectMeta, h.kind())
 	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
 	for _, o := range objects {
@@ -221,20 +223,6 @@ func (r *reader) maker(doc document, h header) {
 		}
 		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.kind().Group, h.Kind, &own, own.Name)})
 	}
-}
-
-// nameMaker names what has no name, as giveNames does, before workloads are named for it; assumed where nothing says how.
-func nameMaker(given map[string]int, kind string, m *metav1.ObjectMeta) (assumed bool) {
-	if m.Name != "" {
-		return false
-	}
-	base := strings.TrimRight(m.GenerateName, "-.")
-	m.Name = cmp.Or(base, "unnamed")
-	key := kind + " " + m.Name
-	if given[key]++; given[key] > 1 {
-		m.Name = fmt.Sprintf("%s-%d", m.Name, given[key])
-	}
-	return base == ""
 }
 
 // unknownOfPods warns of fields that are not known of the pods in an object of another project, of which no other fields

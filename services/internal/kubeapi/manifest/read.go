@@ -59,7 +59,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}, makers: map[string]int{}}
+	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}, makers: map[identity]bool{}}
 	built := r.kustomizations(sources)
 	for i, src := range sources {
 		docs, known := built[i]
@@ -140,7 +140,7 @@ type reader struct {
 	seen     map[identity]entry
 	inFolder bool              // whether the source that is read was named by its folder
 	patches  map[string]string // the kustomization that patches with a file, by the file's name
-	makers   map[string]int    // how many objects of other projects have been given a name, by kind and what it begins with
+	makers   map[identity]bool // the objects of other projects whose pods were read
 	skipped  skips.List
 	scalers  []scaler
 	warnings []Warning
