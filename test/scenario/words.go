@@ -265,7 +265,7 @@ func classID(c model.PodClass) model.ClassID {
 	if err != nil {
 		panic(err) // plain values
 	}
-	for _, unsaid := range []string{`,"OwnerUID":""`, `,"NeededDrivers":null`, `,"NeededFeatures":null`} {
+	for _, unsaid := range []string{`,"OwnerUID":""`, `,"NeededDrivers":null`, `,"NeededFeatures":null`, `,"ExtendedRequests":null`} {
 		data = bytes.Replace(data, []byte(unsaid), nil, 1) // what is not said does not change who comes first
 	}
 	sum := sha256.Sum256(data)

@@ -38,33 +38,47 @@ func (r *reader) deviceRequest(field string, q *clusterpb.DeviceRequest) model.D
 		r.bad(field+".options", "are missing")
 	}
 	for i, o := range q.GetOptions() {
-		at := field + ".options[" + strconv.Itoa(i) + "]"
-		if o != nil && o.Count != nil && o.GetCount() < 1 {
-			r.bad(at+".count", "%d is below 1; leave it out for all devices that match", o.GetCount())
-		}
-		out.Options = append(out.Options, model.DeviceOption{
-			Name: o.GetName(), DeviceClass: o.GetDeviceClass(), Selector: r.required(at+".selector", o.GetSelector()), Count: o.GetCount(),
-		})
+		out.Options = append(out.Options, r.deviceOption(field+".options["+strconv.Itoa(i)+"]", o))
 	}
 	return out
+}
+
+func (r *reader) deviceOption(field string, o *clusterpb.DeviceOption) model.DeviceOption {
+	if o != nil && o.Count != nil && o.GetCount() < 1 {
+		r.bad(field+".count", "%d is below 1; leave it out for all devices that match", o.GetCount())
+	}
+	return model.DeviceOption{
+		Name: o.GetName(), DeviceClass: o.GetDeviceClass(), Selector: r.required(field+".selector", o.GetSelector()), Count: o.GetCount(),
+	}
+}
+
+func (r *reader) extendedRequest(field string, q *clusterpb.ExtendedRequest) model.ExtendedRequest {
+	if q.GetDevices().GetCount() == 0 {
+		r.bad(field+".devices.count", "is missing: so many devices are claimed as of the resource are asked for")
+	}
+	return model.ExtendedRequest{
+		Resource: model.Resource(r.required(field+".resource", q.GetResource())), Devices: r.deviceOption(field+".devices", q.GetDevices()),
+	}
 }
 
 func writeDeviceClaim(c model.DeviceClaim) *clusterpb.DeviceClaim {
 	return &clusterpb.DeviceClaim{
 		Name: c.Name, Allocated: c.Allocated, Node: string(c.Node), Terms: writeAffinity(c.Terms),
 		Requests: write(c.Requests, func(q model.DeviceRequest) *clusterpb.DeviceRequest {
-			return &clusterpb.DeviceRequest{Name: q.Name, Options: write(q.Options, func(o model.DeviceOption) *clusterpb.DeviceOption {
-				out := &clusterpb.DeviceOption{Name: o.Name, DeviceClass: o.DeviceClass, Selector: o.Selector}
-				if o.Count > 0 {
-					out.Count = new(o.Count)
-				}
-				return out
-			})}
+			return &clusterpb.DeviceRequest{Name: q.Name, Options: write(q.Options, writeDeviceOption)}
 		}),
 		Constraints: write(c.Constraints, func(k model.DeviceConstraint) *clusterpb.DeviceConstraint {
 			return &clusterpb.DeviceConstraint{Requests: write(k.Requests, DeviceRequestRef), Attribute: k.Attribute}
 		}),
 	}
+}
+
+func writeDeviceOption(o model.DeviceOption) *clusterpb.DeviceOption {
+	out := &clusterpb.DeviceOption{Name: o.Name, DeviceClass: o.DeviceClass, Selector: o.Selector}
+	if o.Count > 0 {
+		out.Count = new(o.Count)
+	}
+	return out
 }
 
 // devices reads a node's devices, or those of a template; their order is their meaning.

@@ -122,6 +122,9 @@ func fullClass() model.PodClass {
 		TerminationGracePeriod: ptr(30 * time.Second), Unsupported: "resource claims",
 		DefaultSelector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
 		NeededDrivers:   []string{"ebs.csi.aws.com"}, NeededFeatures: []string{"A", "B"},
+		ExtendedRequests: []model.ExtendedRequest{{
+			Resource: "example.com/gpu", Devices: model.DeviceOption{DeviceClass: "gpu.example.com", Selector: "d-1", Count: 2},
+		}},
 	}
 }
 

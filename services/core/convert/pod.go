@@ -60,6 +60,9 @@ func (r *reader) podClass(c *clusterpb.PodClass) model.PodClass {
 	for i, d := range c.GetDeviceClaims() {
 		out.DeviceClaims = append(out.DeviceClaims, r.deviceClaim("device_claims["+strconv.Itoa(i)+"]", d))
 	}
+	for i, q := range c.GetExtendedRequests() {
+		out.ExtendedRequests = append(out.ExtendedRequests, r.extendedRequest("extended_requests["+strconv.Itoa(i)+"]", q))
+	}
 	return out
 }
 
@@ -156,6 +159,9 @@ func writePodClass(c model.PodClass) *clusterpb.PodClass {
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
 		DefaultSelector: Selector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
 		NeededDrivers: c.NeededDrivers, NeededFeatures: c.NeededFeatures,
+		ExtendedRequests: write(c.ExtendedRequests, func(q model.ExtendedRequest) *clusterpb.ExtendedRequest {
+			return &clusterpb.ExtendedRequest{Resource: string(q.Resource), Devices: writeDeviceOption(q.Devices)}
+		}),
 	}
 }
 

@@ -25,6 +25,14 @@ type DeviceRequest struct {
 	Options []DeviceOption
 }
 
+// ExtendedRequest is devices that are claimed in the place of an extended resource.
+type ExtendedRequest struct {
+	// Resource is among the requests of the pods.
+	Resource Resource
+	// Devices are so many of one class.
+	Devices DeviceOption
+}
+
 // DeviceOption is one way to serve a request.
 type DeviceOption struct {
 	// Name is the sub-request's; "" where the request has no alternatives.

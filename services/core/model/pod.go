@@ -45,8 +45,12 @@ type PodClass struct {
 	// Unsupported is what Kerf does not plan for; "" when there is nothing.
 	Unsupported string
 	// NeededDrivers and NeededFeatures are CSI drivers, and features of kubelets, without which the scheduler keeps the
-	// pods off a node. Sorted. They are the last fields; see encoding.
+	// pods off a node. Sorted.
 	NeededDrivers, NeededFeatures []string
+	// ExtendedRequests are devices that the scheduler claims in the place of resources which are among Requests, on nodes
+	// that do not have these themselves, in the order in which it serves them. See package extended. It is the last field;
+	// see encoding.
+	ExtendedRequests []ExtendedRequest
 }
 
 // NodeAffinityTerm is one alternative: all its requirements must hold. A term without requirements matches no node.

@@ -142,18 +142,20 @@ func (e *Encoder) structure(v reflect.Value) {
 	if v.Type() == reflect.TypeFor[model.Policy]() && v.FieldByName("SchedulerNames").IsZero() {
 		n-- // it is the last, and what follows a policy in an input has no letters where names have them
 	}
-	if t := v.Type(); t == reflect.TypeFor[model.Node]() || t == reflect.TypeFor[model.PodClass]() {
-		n -= unneeded(v)
+	if v.Type() == reflect.TypeFor[model.PodClass]() && v.Field(n-1).Len() == 0 {
+		n-- // of requests for extended resources
+		n -= unneeded(v, n)
+	} else if v.Type() == reflect.TypeFor[model.Node]() {
+		n -= unneeded(v, n)
 	}
 	for i := range n {
 		e.Encode(v.Field(i))
 	}
 }
 
-// unneeded is how many of the last fields of a node or a class are not written, because they say nothing of drivers and
-// features: as with offerings.
-func unneeded(v reflect.Value) int {
-	n := v.NumField()
+// unneeded is how many of the last of n fields of a node or a class are not written, because they say nothing of drivers and
+// features: as with offerings, each has a sum of its own.
+func unneeded(v reflect.Value, n int) int {
 	if v.Field(n-1).Len()+v.Field(n-2).Len() > 0 {
 		return 0
 	}

@@ -209,8 +209,11 @@ type PodClass struct {
 	NeededDrivers []string `protobuf:"bytes,28,rep,name=needed_drivers,json=neededDrivers,proto3" json:"needed_drivers,omitempty"`
 	// Features of kubelets without which the scheduler keeps the pods off a node (NodeDeclaredFeatures). Sorted.
 	NeededFeatures []string `protobuf:"bytes,29,rep,name=needed_features,json=neededFeatures,proto3" json:"needed_features,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Devices that the scheduler claims in the place of resources which are among the requests, on nodes that do not have these
+	// themselves (spec.extendedResourceName of a DeviceClass). In the order in which it serves them.
+	ExtendedRequests []*ExtendedRequest `protobuf:"bytes,30,rep,name=extended_requests,json=extendedRequests,proto3" json:"extended_requests,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
@@ -442,6 +445,13 @@ func (x *PodClass) GetNeededDrivers() []string {
 func (x *PodClass) GetNeededFeatures() []string {
 	if x != nil {
 		return x.NeededFeatures
+	}
+	return nil
+}
+
+func (x *PodClass) GetExtendedRequests() []*ExtendedRequest {
+	if x != nil {
+		return x.ExtendedRequests
 	}
 	return nil
 }
@@ -1018,6 +1028,61 @@ func (x *DeviceRequest) GetOptions() []*DeviceOption {
 	return nil
 }
 
+// ExtendedRequest is devices that are claimed in the place of an extended resource.
+type ExtendedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The resource, which is among the pods' requests.
+	Resource string `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	// What is claimed where a node does not have it: so many devices of one class.
+	Devices       *DeviceOption `protobuf:"bytes,2,opt,name=devices,proto3" json:"devices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendedRequest) Reset() {
+	*x = ExtendedRequest{}
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendedRequest) ProtoMessage() {}
+
+func (x *ExtendedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendedRequest.ProtoReflect.Descriptor instead.
+func (*ExtendedRequest) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExtendedRequest) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *ExtendedRequest) GetDevices() *DeviceOption {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
 // DeviceOption is one way to serve a request.
 type DeviceOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1035,7 +1100,7 @@ type DeviceOption struct {
 
 func (x *DeviceOption) Reset() {
 	*x = DeviceOption{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1112,7 @@ func (x *DeviceOption) String() string {
 func (*DeviceOption) ProtoMessage() {}
 
 func (x *DeviceOption) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1125,7 @@ func (x *DeviceOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceOption.ProtoReflect.Descriptor instead.
 func (*DeviceOption) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{9}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DeviceOption) GetName() string {
@@ -1104,7 +1169,7 @@ type DeviceConstraint struct {
 
 func (x *DeviceConstraint) Reset() {
 	*x = DeviceConstraint{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[10]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1181,7 @@ func (x *DeviceConstraint) String() string {
 func (*DeviceConstraint) ProtoMessage() {}
 
 func (x *DeviceConstraint) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[10]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1194,7 @@ func (x *DeviceConstraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceConstraint.ProtoReflect.Descriptor instead.
 func (*DeviceConstraint) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{10}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeviceConstraint) GetRequests() []*DeviceRequestRef {
@@ -1159,7 +1224,7 @@ type DeviceRequestRef struct {
 
 func (x *DeviceRequestRef) Reset() {
 	*x = DeviceRequestRef{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1236,7 @@ func (x *DeviceRequestRef) String() string {
 func (*DeviceRequestRef) ProtoMessage() {}
 
 func (x *DeviceRequestRef) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1249,7 @@ func (x *DeviceRequestRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceRequestRef.ProtoReflect.Descriptor instead.
 func (*DeviceRequestRef) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{11}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeviceRequestRef) GetRequest() string {
@@ -1249,7 +1314,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1326,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1339,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{12}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Pod) GetId() string {
@@ -1411,7 +1476,7 @@ type DeviceRef struct {
 
 func (x *DeviceRef) Reset() {
 	*x = DeviceRef{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1488,7 @@ func (x *DeviceRef) String() string {
 func (*DeviceRef) ProtoMessage() {}
 
 func (x *DeviceRef) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1501,7 @@ func (x *DeviceRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceRef.ProtoReflect.Descriptor instead.
 func (*DeviceRef) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{13}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeviceRef) GetDriver() string {
@@ -1473,7 +1538,7 @@ type DaemonSet struct {
 
 func (x *DaemonSet) Reset() {
 	*x = DaemonSet{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1550,7 @@ func (x *DaemonSet) String() string {
 func (*DaemonSet) ProtoMessage() {}
 
 func (x *DaemonSet) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1563,7 @@ func (x *DaemonSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DaemonSet.ProtoReflect.Descriptor instead.
 func (*DaemonSet) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{14}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DaemonSet) GetId() string {
@@ -1537,7 +1602,7 @@ type PodDisruptionBudget struct {
 
 func (x *PodDisruptionBudget) Reset() {
 	*x = PodDisruptionBudget{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1614,7 @@ func (x *PodDisruptionBudget) String() string {
 func (*PodDisruptionBudget) ProtoMessage() {}
 
 func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1627,7 @@ func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodDisruptionBudget.ProtoReflect.Descriptor instead.
 func (*PodDisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{15}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PodDisruptionBudget) GetId() string {
@@ -1620,7 +1685,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1697,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1710,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{16}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Namespace) GetName() string {
@@ -1666,7 +1731,7 @@ var File_kerf_cluster_v1alpha1_pod_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\x99\f\n" +
+	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xee\f\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x124\n" +
@@ -1700,7 +1765,8 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\rdevice_claims\x18\x1a \x03(\v2\".kerf.cluster.v1alpha1.DeviceClaimR\fdeviceClaims\x12\x1b\n" +
 	"\towner_uid\x18\x1b \x01(\tR\bownerUid\x12%\n" +
 	"\x0eneeded_drivers\x18\x1c \x03(\tR\rneededDrivers\x12'\n" +
-	"\x0fneeded_features\x18\x1d \x03(\tR\x0eneededFeatures\"Z\n" +
+	"\x0fneeded_features\x18\x1d \x03(\tR\x0eneededFeatures\x12S\n" +
+	"\x11extended_requests\x18\x1e \x03(\v2&.kerf.cluster.v1alpha1.ExtendedRequestR\x10extendedRequests\"Z\n" +
 	"\x10NodeAffinityTerm\x12F\n" +
 	"\frequirements\x18\x01 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"{\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +
@@ -1743,7 +1809,10 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\x05terms\x18\x06 \x03(\v2'.kerf.cluster.v1alpha1.NodeAffinityTermR\x05terms\"b\n" +
 	"\rDeviceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12=\n" +
-	"\aoptions\x18\x02 \x03(\v2#.kerf.cluster.v1alpha1.DeviceOptionR\aoptions\"\x86\x01\n" +
+	"\aoptions\x18\x02 \x03(\v2#.kerf.cluster.v1alpha1.DeviceOptionR\aoptions\"l\n" +
+	"\x0fExtendedRequest\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12=\n" +
+	"\adevices\x18\x02 \x01(\v2#.kerf.cluster.v1alpha1.DeviceOptionR\adevices\"\x86\x01\n" +
 	"\fDeviceOption\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fdevice_class\x18\x02 \x01(\tR\vdeviceClass\x12\x1a\n" +
@@ -1818,7 +1887,7 @@ func file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_kerf_cluster_v1alpha1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_kerf_cluster_v1alpha1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_kerf_cluster_v1alpha1_pod_proto_goTypes = []any{
 	(NodeInclusionPolicy)(0),          // 0: kerf.cluster.v1alpha1.NodeInclusionPolicy
 	(PodPhase)(0),                     // 1: kerf.cluster.v1alpha1.PodPhase
@@ -1831,65 +1900,68 @@ var file_kerf_cluster_v1alpha1_pod_proto_goTypes = []any{
 	(*VolumeTopology)(nil),            // 8: kerf.cluster.v1alpha1.VolumeTopology
 	(*DeviceClaim)(nil),               // 9: kerf.cluster.v1alpha1.DeviceClaim
 	(*DeviceRequest)(nil),             // 10: kerf.cluster.v1alpha1.DeviceRequest
-	(*DeviceOption)(nil),              // 11: kerf.cluster.v1alpha1.DeviceOption
-	(*DeviceConstraint)(nil),          // 12: kerf.cluster.v1alpha1.DeviceConstraint
-	(*DeviceRequestRef)(nil),          // 13: kerf.cluster.v1alpha1.DeviceRequestRef
-	(*Pod)(nil),                       // 14: kerf.cluster.v1alpha1.Pod
-	(*DeviceRef)(nil),                 // 15: kerf.cluster.v1alpha1.DeviceRef
-	(*DaemonSet)(nil),                 // 16: kerf.cluster.v1alpha1.DaemonSet
-	(*PodDisruptionBudget)(nil),       // 17: kerf.cluster.v1alpha1.PodDisruptionBudget
-	(*Namespace)(nil),                 // 18: kerf.cluster.v1alpha1.Namespace
-	(*Label)(nil),                     // 19: kerf.cluster.v1alpha1.Label
-	(*Amount)(nil),                    // 20: kerf.cluster.v1alpha1.Amount
-	(*Toleration)(nil),                // 21: kerf.cluster.v1alpha1.Toleration
-	(*durationpb.Duration)(nil),       // 22: google.protobuf.Duration
-	(*LabelSelector)(nil),             // 23: kerf.cluster.v1alpha1.LabelSelector
-	(*Requirement)(nil),               // 24: kerf.cluster.v1alpha1.Requirement
-	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
+	(*ExtendedRequest)(nil),           // 11: kerf.cluster.v1alpha1.ExtendedRequest
+	(*DeviceOption)(nil),              // 12: kerf.cluster.v1alpha1.DeviceOption
+	(*DeviceConstraint)(nil),          // 13: kerf.cluster.v1alpha1.DeviceConstraint
+	(*DeviceRequestRef)(nil),          // 14: kerf.cluster.v1alpha1.DeviceRequestRef
+	(*Pod)(nil),                       // 15: kerf.cluster.v1alpha1.Pod
+	(*DeviceRef)(nil),                 // 16: kerf.cluster.v1alpha1.DeviceRef
+	(*DaemonSet)(nil),                 // 17: kerf.cluster.v1alpha1.DaemonSet
+	(*PodDisruptionBudget)(nil),       // 18: kerf.cluster.v1alpha1.PodDisruptionBudget
+	(*Namespace)(nil),                 // 19: kerf.cluster.v1alpha1.Namespace
+	(*Label)(nil),                     // 20: kerf.cluster.v1alpha1.Label
+	(*Amount)(nil),                    // 21: kerf.cluster.v1alpha1.Amount
+	(*Toleration)(nil),                // 22: kerf.cluster.v1alpha1.Toleration
+	(*durationpb.Duration)(nil),       // 23: google.protobuf.Duration
+	(*LabelSelector)(nil),             // 24: kerf.cluster.v1alpha1.LabelSelector
+	(*Requirement)(nil),               // 25: kerf.cluster.v1alpha1.Requirement
+	(*timestamppb.Timestamp)(nil),     // 26: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_pod_proto_depIdxs = []int32{
-	19, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
-	20, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	19, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
+	20, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
+	21, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	20, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
 	3,  // 3: kerf.cluster.v1alpha1.PodClass.node_affinity:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
 	4,  // 4: kerf.cluster.v1alpha1.PodClass.preferred_node_affinity:type_name -> kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
-	21, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
+	22, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
 	5,  // 6: kerf.cluster.v1alpha1.PodClass.topology_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
 	6,  // 7: kerf.cluster.v1alpha1.PodClass.pod_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
 	6,  // 8: kerf.cluster.v1alpha1.PodClass.pod_anti_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
 	7,  // 9: kerf.cluster.v1alpha1.PodClass.host_ports:type_name -> kerf.cluster.v1alpha1.HostPort
 	8,  // 10: kerf.cluster.v1alpha1.PodClass.volumes:type_name -> kerf.cluster.v1alpha1.VolumeTopology
-	20, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
-	22, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
-	23, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	21, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
+	23, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
+	24, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
 	9,  // 14: kerf.cluster.v1alpha1.PodClass.device_claims:type_name -> kerf.cluster.v1alpha1.DeviceClaim
-	24, // 15: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	24, // 16: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	23, // 17: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	0,  // 18: kerf.cluster.v1alpha1.TopologySpread.node_affinity_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
-	0,  // 19: kerf.cluster.v1alpha1.TopologySpread.node_taints_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
-	23, // 20: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	23, // 21: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	3,  // 22: kerf.cluster.v1alpha1.VolumeTopology.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
-	10, // 23: kerf.cluster.v1alpha1.DeviceClaim.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequest
-	12, // 24: kerf.cluster.v1alpha1.DeviceClaim.constraints:type_name -> kerf.cluster.v1alpha1.DeviceConstraint
-	3,  // 25: kerf.cluster.v1alpha1.DeviceClaim.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
-	11, // 26: kerf.cluster.v1alpha1.DeviceRequest.options:type_name -> kerf.cluster.v1alpha1.DeviceOption
-	13, // 27: kerf.cluster.v1alpha1.DeviceConstraint.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequestRef
-	1,  // 28: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
-	25, // 29: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
-	25, // 30: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
-	25, // 31: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
-	25, // 32: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
-	15, // 33: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
-	25, // 34: kerf.cluster.v1alpha1.Pod.termination_deadline:type_name -> google.protobuf.Timestamp
-	23, // 35: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	19, // 36: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	11, // 15: kerf.cluster.v1alpha1.PodClass.extended_requests:type_name -> kerf.cluster.v1alpha1.ExtendedRequest
+	25, // 16: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	25, // 17: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	24, // 18: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	0,  // 19: kerf.cluster.v1alpha1.TopologySpread.node_affinity_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
+	0,  // 20: kerf.cluster.v1alpha1.TopologySpread.node_taints_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
+	24, // 21: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	24, // 22: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	3,  // 23: kerf.cluster.v1alpha1.VolumeTopology.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
+	10, // 24: kerf.cluster.v1alpha1.DeviceClaim.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequest
+	13, // 25: kerf.cluster.v1alpha1.DeviceClaim.constraints:type_name -> kerf.cluster.v1alpha1.DeviceConstraint
+	3,  // 26: kerf.cluster.v1alpha1.DeviceClaim.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
+	12, // 27: kerf.cluster.v1alpha1.DeviceRequest.options:type_name -> kerf.cluster.v1alpha1.DeviceOption
+	12, // 28: kerf.cluster.v1alpha1.ExtendedRequest.devices:type_name -> kerf.cluster.v1alpha1.DeviceOption
+	14, // 29: kerf.cluster.v1alpha1.DeviceConstraint.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequestRef
+	1,  // 30: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
+	26, // 31: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
+	26, // 32: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
+	26, // 33: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
+	26, // 34: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
+	16, // 35: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
+	26, // 36: kerf.cluster.v1alpha1.Pod.termination_deadline:type_name -> google.protobuf.Timestamp
+	24, // 37: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	20, // 38: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_pod_proto_init() }
@@ -1900,14 +1972,14 @@ func file_kerf_cluster_v1alpha1_pod_proto_init() {
 	file_kerf_cluster_v1alpha1_constraint_proto_init()
 	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[3].OneofWrappers = []any{}
 	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[4].OneofWrappers = []any{}
-	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_pod_proto_rawDesc), len(file_kerf_cluster_v1alpha1_pod_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -71,7 +71,7 @@ const (
 	ReasonCode_REASON_CODE_VOLUME_IN_USE ReasonCode = 21
 	// The node pool or the node class is being deleted.
 	ReasonCode_REASON_CODE_BEING_DELETED ReasonCode = 22
-	// The nodes lack what the pod needs of them: a CSI driver, or a feature of the kubelet.
+	// The nodes lack what the pod needs of them: a CSI driver, a feature of the kubelet, or devices that they were to have.
 	ReasonCode_REASON_CODE_NODE_LACKS ReasonCode = 23
 	// The cheapest way to run the claim's pods.
 	ReasonCode_REASON_CODE_CHEAPEST ReasonCode = 30
