@@ -21,7 +21,7 @@ const prefix = "github.com/kerf-dev/kerf/"
 // pure are the packages that decide: values in, values out. Every one of them must exist.
 func pure() []string {
 	return []string{
-		"services/core/labels", "services/core/lacks", "services/core/model", "services/core/near", "services/core/require", "services/core/rules", "services/core/schedule",
+		"services/core/extended", "services/core/labels", "services/core/lacks", "services/core/model", "services/core/near", "services/core/require", "services/core/rules", "services/core/schedule",
 		"services/planner/bits", "services/planner/heaps", "services/planner/view", "services/planner/ending", "services/planner/fit",
 		"services/planner/topology", "services/planner/topology/podrules",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",

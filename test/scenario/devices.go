@@ -54,6 +54,21 @@ func (s *statement) deviceRequest(name, text string) model.DeviceRequest {
 	return out
 }
 
+// extendedRequests reads RESOURCE=SELECTOR: the device class of the selector stands for a resource that the pod asks for.
+func (s *statement) extendedRequests(requests model.Amounts) []model.ExtendedRequest {
+	var out []model.ExtendedRequest
+	for _, l := range s.labels("extended") {
+		n := requests.Value(model.Resource(l.Key))
+		if n < 1 || n > 32 {
+			s.fail("extended=%s: the pod asks for %d of that, want 1 to 32", l.Key, n)
+		}
+		out = append(out, model.ExtendedRequest{
+			Resource: model.Resource(l.Key), Devices: model.DeviceOption{DeviceClass: l.Value, Selector: l.Value, Count: int32(n)},
+		})
+	}
+	return out
+}
+
 // nodeDevices reads "NAME of=SELECTORS attributes=k=v driver=DRIVER unavailable", repeated.
 func (s *statement) nodeDevices(pool string) []model.NodeDevice {
 	var out []model.NodeDevice

@@ -51,6 +51,7 @@ func (s *statement) podClass(namespace, name string) model.PodClass {
 	for _, text := range s.texts("devices") {
 		c.DeviceClaims = append(c.DeviceClaims, s.deviceClaim(namespace, text))
 	}
+	c.ExtendedRequests = s.extendedRequests(c.Requests)
 	return c
 }
 

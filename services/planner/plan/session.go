@@ -108,6 +108,8 @@ func (s *Session) Apply(d *model.Delta) error {
 		}
 		switch {
 		case !changed || s.base == nil:
+		case s.base.world.Snapshot != &s.snapshot: // it has one of its own, in which resources are devices
+			s.base = nil
 		case l.Name() == lists.Class && !s.base.stale && s.base.lacks(up.PodClasses):
 			classes = true
 		case l.Name() == lists.Disruption, l.Name() == lists.Budget: // each plan looks at them anew

@@ -109,6 +109,10 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 		if d.chance("it needs something of nodes") {
 			c.NeededDrivers, c.NeededFeatures = []string{"ebs.csi.aws.com"}, []string{"Restarts"}
 		}
+		if d.n("it asks for an extended resource", 0, 3) == 0 {
+			c.Requests = withGPU(c.Requests)
+			c.ExtendedRequests = []model.ExtendedRequest{{Resource: extendedGPU, Devices: model.DeviceOption{DeviceClass: "gpus", Selector: "gpu", Count: 1}}}
+		}
 		s.PodClasses, up.PodClasses = append(slices.Clone(s.PodClasses), c), append(up.PodClasses, c)
 	}
 	d.dropClass(s, out)
@@ -144,12 +148,24 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 	return out
 }
 
+// extendedGPU is a resource that a device class stands for.
+const extendedGPU = model.Resource("example.com/gpu")
+
+func withGPU(list model.Amounts) model.Amounts {
+	if list.Value(extendedGPU) > 0 {
+		return list
+	}
+	out := append(slices.Clone(list), model.Amount{Resource: extendedGPU, Value: 1})
+	slices.SortFunc(out, func(a, b model.Amount) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	return out
+}
+
 // changeHosts may change a node and a claim, and may interrupt one.
 func (d *draw) changeHosts(s, up *model.Snapshot) {
 	if len(s.Nodes) > 0 && d.n("a node changes", 0, 2) == 0 {
 		at := d.n("which", 0, len(s.Nodes)-1)
 		n := s.Nodes[at]
-		switch d.n("how", 0, 3) {
+		switch d.n("how", 0, 5) {
 		case 0:
 			n.Ready = !n.Ready
 		case 1:
@@ -159,6 +175,10 @@ func (d *draw) changeHosts(s, up *model.Snapshot) {
 			n.VolumeLimits = model.Amounts{{Resource: "ebs.csi.aws.com", Value: int64(d.n("volumes", 1, 2))}}
 		case 3:
 			n.Drivers, n.Features = []string{"ebs.csi.aws.com"}, []string{"Restarts"}
+		case 4:
+			n.Allocatable = withGPU(n.Allocatable)
+		case 5:
+			n.Devices = gpus(2)
 		}
 		s.Nodes = slices.Clone(s.Nodes)
 		s.Nodes[at] = n

@@ -3,12 +3,14 @@ package view
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
-// counted counts devices for the classes of a snapshot; nil where none claims any.
+// counted counts devices for the classes of a snapshot; nil where none claims any, be it by a resource.
 func counted(s *model.Snapshot) *devices.Dims {
+	s = extended.Resolve(s)
 	claims := func(c model.PodClass) bool { return devices.ClaimsDevices(&c) }
 	if !slices.ContainsFunc(s.PodClasses, claims) {
 		return nil

@@ -22,7 +22,7 @@ func HasDisks(w *World, now time.Time) bool {
 // changes with the nodes, or with an error; then it may be called again. same says that of new nodes nothing else is
 // known than before.
 func Rehost(w *World, pods []Pod) (same, ok bool, err error) {
-	if w.Devices != nil || !w.volumes.Equal(volumes.New(w.Snapshot.Nodes)) || !HasDisks(w, w.Now) {
+	if counted(w.Snapshot) != nil || !w.volumes.Equal(volumes.New(w.Snapshot.Nodes)) || !HasDisks(w, w.Now) {
 		return false, false, nil
 	}
 	w.Pods, w.Unbound = pods, nil

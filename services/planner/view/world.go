@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -157,6 +158,7 @@ func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, er
 // Compile is NewWorld for pods that are not in the snapshot's own list. They are sorted by id; their classes need not be
 // set. The World keeps the list.
 func Compile(s *model.Snapshot, pods []Pod, policy model.Policy, now time.Time) (*World, error) {
+	s = extended.Resolve(s)
 	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Devices: counted(s), volumes: volumes.New(s.Nodes)}
 	cp := compiler{w}
 	w.Index = NewIndex(slices.Concat(mentioned(s), attachLimits(s), cp.deviceNames()))

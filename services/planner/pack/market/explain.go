@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
@@ -317,6 +318,7 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 		r.Remedy = fmt.Sprintf("check the name %s; what a device plugin or the kernel's settings add to nodes, a NodeOverlay says in spec.capacity; "+
 			"for a plan of files, kerf catalog fetch makes a catalogue of all that AWS sells", name)
 	}
+	r.Message += extended.LeftOut(c.PodClass, name)
 	return r
 }
 

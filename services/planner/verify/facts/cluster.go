@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -35,6 +36,7 @@ type Cluster struct {
 }
 
 func newCluster(s *model.Snapshot, now time.Time) *Cluster {
+	s = extended.Resolve(s)
 	c := &Cluster{
 		Snapshot:    s,
 		Classes:     reachable(s, now),
