@@ -71,6 +71,8 @@ type DeviceReferences interface {
 	ResourceClaim(namespace, name string) *resourcev1.ResourceClaim
 	ResourceClaimTemplate(namespace, name string) *resourcev1.ResourceClaimTemplate
 	DeviceClass(name string) *resourcev1.DeviceClass
+	// ExtendedClass finds the class that an extended resource stands for.
+	ExtendedClass(resource string) *resourcev1.DeviceClass
 }
 
 // objectID is how namespaced objects are called everywhere: "namespace/name".

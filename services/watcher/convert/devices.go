@@ -26,11 +26,12 @@ func (b *classBuilder) devices() {
 		}
 	}
 	b.class.DeviceClaims = append(b.class.DeviceClaims, b.implied...)
+	b.class.ExtendedRequests = device.Extended(b.pod, b.refs.ExtendedClass)
 }
 
 // impliedDevices takes out of a pod's requests the resources that stand for devices of a class, and claims the devices
-// instead: so does the scheduler, for resources that are called after the class. A resource that a class merely says it
-// can stand in for (spec.extendedResourceName) stays a resource, as it is where device plugins serve it.
+// instead: so does the scheduler, for resources that are called after the class. One that a class says it stands in for
+// (spec.extendedResourceName) stays among them, as device plugins may serve it, and is told beside.
 func (b *classBuilder) impliedDevices(list corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		class, ok := strings.CutPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)

@@ -153,6 +153,22 @@ func TestWhatIsClaimed(t *testing.T) {
 	}
 }
 
+func TestAResourceThatAClassStandsForIsToldBesideIt(t *testing.T) {
+	gpus := gpuClass()
+	gpus.Spec.ExtendedResourceName = new("example.com/gpu")
+	_, class := convertPod(t, pod(func(p *corev1.Pod) {
+		p.Spec.Containers = append(p.Spec.Containers, container("example.com/gpu", "2"), container("example.com/other", "1"))
+	}), gpus)
+	want := []*clusterpb.ExtendedRequest{{Resource: "example.com/gpu", Devices: &clusterpb.DeviceOption{DeviceClass: "gpu", Count: new(int32(2))}}}
+	got := class.GetExtendedRequests()
+	if diff := cmp.Diff(want, got, protocmp.Transform(), protocmp.IgnoreFields(&clusterpb.DeviceOption{}, "selector")); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if n := len(class.GetRequests()); n != 4 || len(class.GetDeviceClaims()) > 0 {
+		t.Errorf("%d requests and claims %v; want what the pod asks for, and no claim", n, class.GetDeviceClaims())
+	}
+}
+
 func TestWhatIsNotPlannedForIsNamed(t *testing.T) {
 	change := func(edit func(*resourcev1.ExactDeviceRequest)) runtime.Object { return template1(exactly(1, edit)) }
 	for name, tc := range map[string]struct {

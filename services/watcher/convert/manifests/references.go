@@ -26,6 +26,7 @@ type lookups struct {
 	selected map[string]bool
 	services map[string][]map[string]string
 	rules    *device.Rules
+	classes  []*resourcev1.DeviceClass
 	slices   map[string][]*resourcev1.ResourceSlice // by node: all of the pools that have something for it
 	held     map[device.Key]bool
 	daemons  map[string][]*corev1.Pod // by "namespace/name" of their DaemonSet
@@ -77,7 +78,8 @@ func (c *Cluster) looked() *lookups {
 			pools[device.SlicePool(o)] = append(pools[device.SlicePool(o)], o)
 		}
 	}
-	l.rules.Classes(all[*resourcev1.DeviceClass](c))
+	l.classes = all[*resourcev1.DeviceClass](c)
+	l.rules.Classes(l.classes)
 	l.rules.Taints(all[*resourcev1.DeviceTaintRule](c))
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		var nodes []string
@@ -209,6 +211,11 @@ func (c *Cluster) ResourceClaimTemplate(namespace, name string) *resourcev1.Reso
 // DeviceClass implements References.
 func (c *Cluster) DeviceClass(name string) *resourcev1.DeviceClass {
 	return find[*resourcev1.DeviceClass](c, "DeviceClass", "", name)
+}
+
+// ExtendedClass implements References.
+func (c *Cluster) ExtendedClass(resource string) *resourcev1.DeviceClass {
+	return device.ClassOf(c.looked().classes, resource)
 }
 
 // objectID is how objects are called here: "namespace/name".

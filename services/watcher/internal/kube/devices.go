@@ -76,14 +76,14 @@ func (b *batch) claimants() {
 	b.look(key{what: allDaemonSets})
 }
 
-// claimsDevices says whether a pod claims devices, by name or by a resource that stands for a device class.
+// claimsDevices says whether a pod claims devices, by name or by a resource that stands, or may stand, for a device class.
 func claimsDevices(p *corev1.Pod) bool {
 	if len(p.Spec.ResourceClaims) > 0 {
 		return true
 	}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		for name := range c.Resources.Requests {
-			if device.Implied(name) {
+			if device.MayStandFor(name) {
 				return true
 			}
 		}

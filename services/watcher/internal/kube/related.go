@@ -129,6 +129,11 @@ func (s *related) DeviceClass(name string) *resourcev1.DeviceClass {
 	return lookup[*resourcev1.DeviceClass](s.deviceClasses, "", name)
 }
 
+// ExtendedClass implements convert.References.
+func (s *related) ExtendedClass(resource string) *resourcev1.DeviceClass {
+	return device.ClassOf(list[*resourcev1.DeviceClass](s.deviceClasses), resource)
+}
+
 // identity knows which identity labels anything selects pods by, and what does.
 type identity struct {
 	by   map[string][]string // by the object's kind and key

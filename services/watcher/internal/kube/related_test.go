@@ -227,6 +227,27 @@ func TestDevicesAreFollowed(t *testing.T) {
 	})
 }
 
+// TestAClassThatBeginsToStandForAResourceIsFollowed has a pod that asked for it before.
+func TestAClassThatBeginsToStandForAResourceIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pod("train", "")
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+		gpu := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+		a := newAPIServer(t, p, gpu)
+		a.start(0)
+		a.settle()
+		if got := class(a, "shop/train").GetExtendedRequests(); len(got) > 0 {
+			t.Errorf("no class stands for anything, and the pod has %v", got)
+		}
+		gpu.Spec.ExtendedResourceName, gpu.ResourceVersion = new("example.com/gpu"), "2"
+		a.must(a.core.ResourceV1().DeviceClasses().Update(t.Context(), gpu, metav1.UpdateOptions{}))
+		a.settle()
+		if got := class(a, "shop/train").GetExtendedRequests(); len(got) != 1 || got[0].GetDevices().GetDeviceClass() != "gpu" {
+			t.Errorf("the class stands for what the pod asks for, which has %v", got)
+		}
+	})
+}
+
 func TestNothingWaitsForDevicesThatAClusterDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPIServer(t, pod("web-0", ""))
