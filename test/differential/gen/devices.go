@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -57,6 +58,31 @@ func (b *builder) devices() {
 		if c := b.lookup(id); !b.last(3) && !slices.ContainsFunc(s.Pods, running) {
 			c.DeviceClaims = []model.DeviceClaim{b.deviceClaim()}
 		}
+	}
+}
+
+// Backing is the extended resource that devices of a selector serve where a node does not have it.
+func Backing(selector string) model.Resource { return DeviceDriver + "/" + model.Resource(selector) }
+
+// backed has some classes ask for devices by a resource that no node has, in the place of their claim or beside it.
+func (b *builder) backed() {
+	if !b.has(Backed) {
+		return
+	}
+	for _, id := range b.classes {
+		c := b.lookup(id)
+		if len(c.DeviceClaims) == 0 || b.backs.IntN(3) == 0 {
+			continue
+		}
+		c.DeviceClaims = c.DeviceClaims[:min(1, b.backs.IntN(4))]
+		for _, selector := range [][]string{{AnyDevice}, {BigDevice}, {AnyDevice, BigDevice}}[b.backs.IntN(3)] {
+			n := 1 + b.backs.IntN(2)
+			c.Requests = append(slices.Clone(c.Requests), model.Amount{Resource: Backing(selector), Value: int64(n)})
+			c.ExtendedRequests = append(c.ExtendedRequests, model.ExtendedRequest{
+				Resource: Backing(selector), Devices: model.DeviceOption{DeviceClass: selector, Selector: selector, Count: int32(n)},
+			})
+		}
+		slices.SortFunc(c.Requests, func(a, b model.Amount) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
 	}
 }
 

@@ -13,7 +13,8 @@ type Family uint64
 // nodes and all that forbids it, Defaults the scheduler's default spread, Several pods that are tied by several
 // topologies at once, Devices those of dynamic resource allocation, NewAttach attach limits that new nodes share with
 // those of their type, Exclusive volumes that one pod at a time may use, Ending pods that are being deleted, and pods
-// that wait for their room, and Needs drivers and features of kubelets that nodes may lack.
+// that wait for their room, Needs drivers and features of kubelets that nodes may lack, and Backed extended resources that
+// devices serve; it needs Devices too.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -53,6 +54,7 @@ const (
 	Exclusive
 	Ending
 	Needs
+	Backed
 	end
 )
 
@@ -65,7 +67,7 @@ func names() []string {
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
 		"host-affinity", "daemon-ties", "roomy", "resource-limits", "leaving", "static", "expected", "removals", "buffers", "overlays",
 		"kinds", "defaults", "several", "devices", "new-attach",
-		"exclusive", "ending", "needs",
+		"exclusive", "ending", "needs", "backed",
 	}
 }
 

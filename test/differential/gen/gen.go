@@ -41,9 +41,9 @@ const (
 // builder draws one Case.
 type builder struct {
 	*rand.Rand
-	// later draws the families from Roomy on, latest those from Kinds on, newest those from Ending on, needs Needs: without
-	// these, a seed is the case that it was before there were any.
-	later, latest, newest, needs *rand.Rand
+	// later draws the families from Roomy on, latest those from Kinds on, newest those from Ending on, needs Needs, backs
+	// Backed: without these, a seed is the case that it was before there were any.
+	later, latest, newest, needs, backs *rand.Rand
 
 	on    Family
 	in    *model.Input
@@ -62,6 +62,7 @@ func New(seed uint64, families Family) Case {
 	b.latest = rand.New(rand.NewPCG(seed, 0x6c6174657374)) //nolint:gosec // not a secret
 	b.newest = rand.New(rand.NewPCG(seed, 0x6e6577657374)) //nolint:gosec // not a secret
 	b.needs = rand.New(rand.NewPCG(seed, 0x6e65656473))    //nolint:gosec // not a secret
+	b.backs = rand.New(rand.NewPCG(seed, 0x6261636b73))    //nolint:gosec // not a secret
 	b.on = b.choose(families)
 	c.Families = b.on
 	b.in.Now, b.in.Kinds = Now(), []model.DecisionKind{model.KindProvision}
@@ -101,6 +102,7 @@ func New(seed uint64, families Family) Case {
 	b.exclusive()
 	b.ending()
 	b.lacks()
+	b.backed()
 	return c
 }
 
@@ -121,6 +123,9 @@ func (b *builder) choose(families Family) Family {
 		}
 		if f >= Needs {
 			draw = b.needs
+		}
+		if f >= Backed {
+			draw = b.backs
 		}
 		if families&f != 0 && (draw.IntN(5) < 2 || all) {
 			out |= f

@@ -11,6 +11,8 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -44,7 +46,8 @@ func published(node string, list []model.NodeDevice) *resourceapi.ResourceSlice 
 func deviceClasses() []any {
 	class := func(name, expression string) *resourceapi.DeviceClass {
 		return &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourceapi.DeviceClassSpec{
-			Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}},
+			Selectors:            []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}},
+			ExtendedResourceName: new(string(gen.Backing(name))),
 		}}
 	}
 	return []any{
@@ -118,6 +121,7 @@ func (o *Objects) Fork() *Objects {
 
 // Free takes the devices of a pod back, which is made again.
 func (o *Objects) Free(pod *Pod) {
+	delete(o.DeviceClaims, extendedClaim(pod))
 	for _, x := range pod.Spec.ResourceClaims {
 		uid := types.UID(pod.Namespace + "/" + *x.ResourceClaimName)
 		claim := o.DeviceClaims[uid].DeepCopy()
@@ -151,13 +155,18 @@ func (s *Scheduler) claimed(all map[types.UID]*resourceapi.ResourceClaim) {
 
 // allocate gives a pod the devices that the scheduler found for it when it was asked last; none where it found no way.
 func (s *Scheduler) allocate(pod *Pod, node string) error {
-	if len(pod.Spec.ResourceClaims) == 0 || s.asked != pod.UID || !slices.Contains(s.last.Nodes, node) {
+	if len(pod.Spec.ResourceClaims) == 0 && !backed(pod) || s.asked != pod.UID || !slices.Contains(s.last.Nodes, node) {
 		return nil
 	}
+	tracker := s.dra.ResourceClaims()
+	before, err := tracker.ListAllAllocatedDevices()
+	if err != nil {
+		return fmt.Errorf("devices before %s: %w", pod.Name, err)
+	}
+	before = before.Clone()
 	if status := s.framework.RunReservePluginsReserve(s.ctx, s.last.state, pod.Pod, node); !status.IsSuccess() {
 		return fmt.Errorf("reserve %s on %s: %w", pod.Name, node, status.AsError())
 	}
-	tracker := s.dra.ResourceClaims()
 	for _, x := range pod.Spec.ResourceClaims {
 		uid := types.UID(pod.Namespace + "/" + *x.ResourceClaimName)
 		if allocation := tracker.GetPendingAllocation(uid); allocation != nil {
@@ -166,8 +175,57 @@ func (s *Scheduler) allocate(pod *Pod, node string) error {
 			s.objects.DeviceClaims[uid] = claim
 		}
 	}
+	if backed(pod) {
+		after, err := tracker.ListAllAllocatedDevices()
+		if err != nil {
+			return fmt.Errorf("devices of %s: %w", pod.Name, err)
+		}
+		s.keepExtended(pod, node, after.Difference(before))
+	}
 	// What was reserved is kept by objects, which belong to one world; the plugins' own memory would outlive it.
 	s.framework.RunReservePluginsUnreserve(s.ctx, s.last.state, pod.Pod, node)
 	s.claimed(s.objects.DeviceClaims)
 	return nil
+}
+
+// backed says whether a pod asks for a resource that devices serve.
+func backed(pod *Pod) bool {
+	for _, c := range pod.Spec.Containers {
+		for name := range c.Resources.Requests {
+			if strings.HasPrefix(string(name), gen.DeviceDriver+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func extendedClaim(pod *Pod) types.UID {
+	return types.UID(pod.Namespace + "/" + pod.Name + "-extended-resources")
+}
+
+// keepExtended makes the claim that the scheduler makes itself for extended resources: of the devices that a pod was given,
+// those that none of its own claims has.
+func (s *Scheduler) keepExtended(pod *Pod, node string, given sets.Set[structured.DeviceID]) {
+	own := make(map[string]bool)
+	for _, x := range pod.Spec.ResourceClaims {
+		for _, d := range s.objects.DeviceClaims[types.UID(pod.Namespace+"/"+*x.ResourceClaimName)].Status.Allocation.Devices.Results {
+			own[d.Device] = true
+		}
+	}
+	uid := extendedClaim(pod)
+	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name + "-extended-resources", UID: uid,
+		Annotations:     map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}},
+	}}
+	claim.Status.Allocation = &resourceapi.AllocationResult{NodeSelector: onNode(node)}
+	for _, d := range slices.SortedFunc(maps.Keys(given), func(a, b structured.DeviceID) int { return strings.Compare(a.String(), b.String()) }) {
+		if !own[d.Device.String()] {
+			claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, resourceapi.DeviceRequestAllocationResult{
+				Request: "container-0-request-0", Driver: d.Driver.String(), Pool: d.Pool.String(), Device: d.Device.String(),
+			})
+		}
+	}
+	s.objects.DeviceClaims[uid] = claim
 }

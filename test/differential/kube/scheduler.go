@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -126,7 +127,14 @@ func (s *Scheduler) devices(client kubernetes.Interface) (fwk.SharedDRAManager, 
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
 	s.claimCache = assumecache.NewAssumeCache(klog.Background(), resources.ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	return dynamicresources.NewDRAManager(s.ctx, s.claimCache, slices, s.factory), nil
+	manager := dynamicresources.NewDRAManager(s.ctx, s.claimCache, slices, s.factory)
+	// It is told of classes by events, of which there are none here.
+	if stands, is := manager.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache); is {
+		for _, c := range deviceClasses() {
+			stands.OnAdd(c, true)
+		}
+	}
+	return manager, nil
 }
 
 // Reset makes the scheduler see these objects and nothing else. Pods must name their nodes.

@@ -83,6 +83,12 @@ func weakerLatest() []Mutation {
 		{Name: "claims on devices do not matter", Families: gen.Devices | gen.Roomy, Believe: classes(func(c *model.PodClass) {
 			c.DeviceClaims = nil
 		})},
+		{Name: "extended resources that devices serve do not matter", Families: gen.Devices | gen.Backed | gen.Roomy, Believe: classes(func(c *model.PodClass) {
+			for _, q := range c.ExtendedRequests {
+				c.Requests = slices.DeleteFunc(slices.Clone(c.Requests), func(a model.Amount) bool { return a.Resource == q.Resource })
+			}
+			c.ExtendedRequests = nil
+		})},
 		{Name: "devices need not be at one root", Families: gen.Devices | gen.Roomy, Believe: classes(func(c *model.PodClass) {
 			for i := range c.DeviceClaims {
 				c.DeviceClaims[i].Constraints = nil
