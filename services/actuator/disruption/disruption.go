@@ -36,6 +36,8 @@ type Facts struct {
 	// Allows says that budgets let so many more nodes of a pool be drained now for a reason. Needed where the
 	// disruption is staged.
 	Allows func(pool model.PoolName, why model.DisruptionReason, more int) bool
+	// Stops says that a budget lets none of a pool's nodes go now for a reason, however few do. Nil for never.
+	Stops func(pool model.PoolName, why model.DisruptionReason) bool
 }
 
 // Member is a claim that the disruption names.
@@ -186,7 +188,8 @@ func rollBack(d model.DisruptionRecord, f Facts, why string, now time.Time) Resu
 	for _, id := range d.Candidates {
 		r.Effects = append(r.Effects, stays(d.ID, id, why)...)
 	}
-	if d.Reason == model.ReasonDrifted {
+	// A replacement that is still on its way is no failure, though until it is ready it counts as one.
+	if overdue := !now.Before(d.AcceptTime.Add(Timeout)); d.Reason == model.ReasonDrifted && (overdue || lost(d, f) != "") {
 		r.Effects = append(r.Effects, driftEvents(d, f, why, now)...)
 	}
 	return r

@@ -115,6 +115,9 @@ func ofCandidate() []example {
 			m.Node.Pods = []cluster.Pod{protectedPod(time.Time{})}
 		}
 	}
+	stops := func(_ *model.DisruptionRecord, f *Facts) {
+		f.Stops = func(pool model.PoolName, _ model.DisruptionReason) bool { return pool == "default" }
+	}
 	gone := plain("web")
 	gone.DeletionTime = at(9)
 	return []example{
@@ -128,6 +131,19 @@ func ofCandidate() []example {
 		{name: "another pod has come", edit: candidate(hasPods(plain("web")))},
 		{name: "a pod that is being deleted is there", edit: candidate(hasPods(gone))},
 		{name: "a DaemonSet's pod has come", edit: candidate(hasPods(daemonPod(true)))},
+		{name: "a budget of none has come", edit: stops},
+		{name: "a budget of none has come, and it has expired", edit: func(d *model.DisruptionRecord, f *Facts) {
+			stops(d, f)
+			f.Candidates[0].Claim.ExpireTime = at(5)
+		}},
+		{name: "a budget of none has come, and it is staged", edit: func(d *model.DisruptionRecord, f *Facts) {
+			stops(d, f)
+			d.Staged, f.Allows = true, func(model.PoolName, model.DisruptionReason, int) bool { return false }
+		}},
+		{name: "it drains for this, and a budget of none has come", edit: func(d *model.DisruptionRecord, f *Facts) {
+			candidateIs(model.ClaimDraining, same)(d, f)
+			stops(d, f)
+		}},
 		{name: "it drains for this", edit: candidateIs(model.ClaimDraining, same)},
 		{name: "it drains for another reason", edit: candidateIs(model.ClaimDraining, deleted)},
 		{name: "its drain was begun, and a protected pod is there", edit: func(d *model.DisruptionRecord, f *Facts) {

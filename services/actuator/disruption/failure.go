@@ -18,7 +18,7 @@ func failure(d model.DisruptionRecord, f Facts, now time.Time) string {
 		return why
 	}
 	for _, m := range f.Candidates {
-		if why := protected(d.Reason, m, now); why != "" {
+		if why := cmp.Or(protected(d.Reason, m, now), stopped(d, f, m, now)); why != "" {
 			return why
 		}
 	}
@@ -71,6 +71,22 @@ func protected(reason model.DisruptionReason, m Member, now time.Time) string {
 		}
 	}
 	return ""
+}
+
+// stopped says that a budget of none keeps a candidate. It was not there when the disruption was accepted: the user has
+// stopped what budgets are for, while replacements were on their way. A budget that others have used up since stops nothing;
+// what is staged waits for its turn instead; and some disruptions ask no budget.
+func stopped(d model.DisruptionRecord, f Facts, m Member, now time.Time) string {
+	if m.Claim == nil || f.Stops == nil || d.Staged || d.Reason == model.ReasonSurplus {
+		return ""
+	}
+	if overdue, _ := rules.Expired(m.Claim, now); d.Reason == model.ReasonExpired && !overdue.OK() {
+		return ""
+	}
+	if !f.Stops(m.Claim.NodePool, d.Reason) {
+		return ""
+	}
+	return fmt.Sprintf("a disruption budget of node pool %s lets none of its nodes go now", m.Claim.NodePool)
 }
 
 // waitsForPods says that protected pods keep a disruption from beginning: not where a static pool has a node too many, nor

@@ -369,6 +369,31 @@ func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
 	})
 }
 
+// TestABudgetOfNoneStopsWhatHasNotBegun: whoever stops disruptions stops those, too, whose replacements are on their way, and
+// drift is not held for it.
+func TestABudgetOfNoneStopsWhatHasNotBegun(t *testing.T) {
+	leads(t, func(r *rig) {
+		budget := func(b ...model.DisruptionBudget) {
+			r.kube.Edit(func(s *cluster.State) { s.Pools[0].Budgets = b })
+		}
+		r.grow("c1", "c2")
+		r.newImage()
+		r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("d1-r0", model.ClaimLaunched)
+		budget(model.DisruptionBudget{Count: 50, IsPercent: true}, model.DisruptionBudget{Reasons: []model.DisruptionReason{model.ReasonDrifted}})
+		r.until("d1 is rolled back", time.Minute, func() bool { return r.record("d1").RolledBack })
+		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "a disruption budget of node pool default lets none of its nodes go now")
+		r.until("c1 is open again", time.Minute, func() bool { return !r.hasTaint("c1") })
+		r.reaches("d1-r0", model.ClaimInitialized)
+		if c := r.claim("c1"); c.State != model.ClaimInitialized || len(r.kube.Events("NodePool", "default")) > 0 {
+			r.t.Errorf("c1 is %s, the pool has the events %+v", c.State, r.kube.Events("NodePool", "default"))
+		}
+		budget(model.DisruptionBudget{Count: 1})
+		r.accepted(removal("d2", model.ReasonDrifted, []model.ClaimID{"c1"}))
+		r.reaches("c1", model.ClaimGone)
+	})
+}
+
 func TestExpiryInTwoSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

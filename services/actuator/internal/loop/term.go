@@ -332,7 +332,7 @@ func (t *term) disrupt() []model.DisruptionRecord {
 func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
 	return disruption.Facts{
 		Candidates: t.members(d.Candidates), Replacements: t.members(d.Replacements), WaitForDaemonPods: t.cfg.WaitForDaemonPods,
-		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] }, Allows: t.allows,
+		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] }, Allows: t.allows, Stops: t.stops,
 		Others: func(yield func(*model.DisruptionRecord) bool) {
 			for id, other := range t.registry.Disruptions {
 				if id != d.ID && !yield(other) {
@@ -363,6 +363,16 @@ func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int)
 	}
 	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())
 	return rules.BudgetAllows(active, why, nodes).OK()
+}
+
+// stops says that a budget lets none of a pool's nodes go for a reason. Where budgets are not known, none does.
+func (t *term) stops(pool model.PoolName, why model.DisruptionReason) bool {
+	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == pool })
+	if i < 0 || !t.cluster.Pools[i].NotReady.OK() {
+		return false
+	}
+	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())
+	return !rules.BudgetAllows(active, why, rules.PoolNodes{Pool: pool, Nodes: 1, More: 1}).OK()
 }
 
 func (t *term) members(ids []model.ClaimID) []disruption.Member {
