@@ -381,7 +381,7 @@ func TestABudgetOfNoneStopsWhatHasNotBegun(t *testing.T) {
 		r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 		r.reaches("d1-r0", model.ClaimLaunched)
 		budget(model.DisruptionBudget{Count: 50, IsPercent: true}, model.DisruptionBudget{Reasons: []model.DisruptionReason{model.ReasonDrifted}})
-		r.until("d1 is rolled back", time.Minute, func() bool { return r.record("d1").RolledBack })
+		r.until("d1 is rolled back", 2*time.Second, func() bool { return r.record("d1").RolledBack })
 		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "a disruption budget of node pool default lets none of its nodes go now")
 		r.until("c1 is open again", time.Minute, func() bool { return !r.hasTaint("c1") })
 		r.reaches("d1-r0", model.ClaimInitialized)
