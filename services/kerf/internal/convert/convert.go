@@ -102,6 +102,7 @@ func (b *Builder) Add(o runtime.Object) error {
 			return &ObjectError{TitleOf(o), err}
 		}
 		b.claims = append(b.claims, o)
+		b.objects++ // of one that stands alone it is told why nothing comes of it
 		return nil
 	case *storagev1.VolumeAttachment:
 		return nil // what is attached where, pods and their claims say

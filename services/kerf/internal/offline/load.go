@@ -95,7 +95,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 	notes = append(notes, ranged...)
 	assumed, more := convert.Missing(objects)
 	objects = append(objects, assumed...)
-	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects))}
+	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects), convert.Unfilled(objects))}
 	if in.Now.IsZero() {
 		in.Now = timeOf(objects, o.Present)
 	}
