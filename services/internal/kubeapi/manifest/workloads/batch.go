@@ -24,7 +24,7 @@ type jobSet struct {
 	} `json:"spec"`
 }
 
-func (s *jobSet) groups(name string) (out []group) {
+func (s *jobSet) groups(meta metav1.ObjectMeta) (out []group) {
 	if s.Spec.Suspend {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (s *jobSet) groups(name string) (out []group) {
 		}
 		out = append(out, group{
 			name: j.Name, pods: or(j.Replicas, 1) * atOnce, template: j.Template.Spec.Template, ends: true,
-			labels: map[string]string{"jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/replicatedjob-name": j.Name},
+			labels: map[string]string{"jobset.sigs.k8s.io/jobset-name": meta.Name, "jobset.sigs.k8s.io/replicatedjob-name": j.Name},
 		})
 	}
 	return out
@@ -65,7 +65,7 @@ type volcanoJob struct {
 	} `json:"spec"`
 }
 
-func (j *volcanoJob) groups(name string) (out []group) {
+func (j *volcanoJob) groups(meta metav1.ObjectMeta) (out []group) {
 	scheduler := j.Spec.Scheduler
 	if scheduler == "" {
 		scheduler = "volcano"
@@ -76,7 +76,7 @@ func (j *volcanoJob) groups(name string) (out []group) {
 		}
 		out = append(out, group{
 			name: t.Name, pods: or(t.Replicas, 1), template: t.Template, ends: true,
-			labels: map[string]string{"volcano.sh/job-name": name, "volcano.sh/task-spec": t.Name},
+			labels: map[string]string{"volcano.sh/job-name": meta.Name, "volcano.sh/task-spec": t.Name},
 		})
 	}
 	return out
@@ -118,7 +118,7 @@ func (j *trainingJob) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (j *trainingJob) groups(name string) (out []group) {
+func (j *trainingJob) groups(meta metav1.ObjectMeta) (out []group) {
 	if j.suspended {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (j *trainingJob) groups(name string) (out []group) {
 		lower := strings.ToLower(kind)
 		out = append(out, group{
 			name: lower, pods: or(r.Replicas, 1), template: r.Template, ends: true,
-			labels: map[string]string{"training.kubeflow.org/job-name": name, "training.kubeflow.org/replica-type": lower},
+			labels: map[string]string{"training.kubeflow.org/job-name": meta.Name, "training.kubeflow.org/replica-type": lower},
 		})
 	}
 	return out

@@ -5,23 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// kruise are OpenKruise's forms of Kubernetes' own workloads, which have all that those have.
-func kruise(kind string) Form {
-	switch kind {
-	case "CloneSet":
-		return &cloneSet{}
-	case "StatefulSet":
-		return &statefulSet{}
-	case "DaemonSet":
-		return &daemonSet{}
-	default:
-		return nil
-	}
-}
-
 // asThere says which pods they make.
 const asThere = "those of such a workload of Kubernetes' own"
 
+// OpenKruise's forms of Kubernetes' own workloads, which have all that those have.
 type (
 	cloneSet    struct{ appsv1.ReplicaSet }
 	statefulSet struct{ appsv1.StatefulSet }

@@ -5,20 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-func ray(kind string) Form {
-	switch kind {
-	case "RayCluster":
-		return &rayCluster{}
-	case "RayJob":
-		return &rayJob{}
-	case "RayService":
-		return &rayService{}
-	default:
-		return nil
-	}
-}
 
 type rayCluster struct {
 	Spec rayClusterSpec `json:"spec"`
@@ -60,15 +48,15 @@ type rayClusterSpec struct {
 	} `json:"workerGroupSpecs"`
 }
 
-func (c *rayCluster) groups(name string) []group { return c.Spec.groups(name) }
-func (s *rayService) groups(name string) []group { return s.Spec.Cluster.groups(name) }
+func (c *rayCluster) groups(meta metav1.ObjectMeta) []group { return c.Spec.groups(meta) }
+func (s *rayService) groups(meta metav1.ObjectMeta) []group { return s.Spec.Cluster.groups(meta) }
 
-func (j *rayJob) groups(name string) (out []group) {
+func (j *rayJob) groups(meta metav1.ObjectMeta) (out []group) {
 	if j.Spec.Suspend {
 		return nil
 	}
 	if j.Spec.Cluster != nil {
-		out = j.Spec.Cluster.groups(name)
+		out = j.Spec.Cluster.groups(meta)
 	}
 	if mode := cmp.Or(j.Spec.Mode, "K8sJobMode"); mode != "K8sJobMode" {
 		return out
@@ -84,11 +72,11 @@ func (j *rayJob) groups(name string) (out []group) {
 	return append(out, submitter)
 }
 
-func (c *rayClusterSpec) groups(name string) []group {
+func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
 	if c.Suspend {
 		return nil
 	}
-	head := group{name: "head", pods: 1, template: c.Head.Template, labels: rayLabels(name, "head", "headgroup")}
+	head := group{name: "head", pods: 1, template: c.Head.Template, labels: rayLabels(meta.Name, "head", "headgroup")}
 	if c.Autoscaling {
 		own := corev1.ResourceRequirements{Requests: amounts("500m", "512Mi"), Limits: amounts("500m", "512Mi")}
 		if c.Autoscaler.Resources != nil {
@@ -106,7 +94,7 @@ func (c *rayClusterSpec) groups(name string) []group {
 			n = min(n, *w.Most)
 		}
 		out = append(out, group{
-			name: cmp.Or(w.Name, "worker"), pods: n * max(w.Hosts, 1), template: w.Template, labels: rayLabels(name, "worker", w.Name),
+			name: cmp.Or(w.Name, "worker"), pods: n * max(w.Hosts, 1), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
 		})
 	}
 	return out

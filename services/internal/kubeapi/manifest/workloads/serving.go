@@ -20,16 +20,16 @@ type leaderWorkerSet struct {
 	} `json:"spec"`
 }
 
-func (s *leaderWorkerSet) groups(name string) []group {
+func (s *leaderWorkerSet) groups(meta metav1.ObjectMeta) []group {
 	replicas, each := or(s.Spec.Replicas, 1), or(s.Spec.Group.Size, 1)
 	leader := s.Spec.Group.Worker
 	if s.Spec.Group.Leader != nil {
 		leader = *s.Spec.Group.Leader
 	}
-	labels := map[string]string{"leaderworkerset.sigs.k8s.io/name": name}
+	labels := map[string]string{"leaderworkerset.sigs.k8s.io/name": meta.Name}
 	return []group{
 		{name: "leaders", pods: replicas, template: leader, labels: map[string]string{
-			"leaderworkerset.sigs.k8s.io/name": name, "leaderworkerset.sigs.k8s.io/worker-index": "0",
+			"leaderworkerset.sigs.k8s.io/name": meta.Name, "leaderworkerset.sigs.k8s.io/worker-index": "0",
 		}},
 		{name: "workers", pods: replicas * max(each-1, 0), template: s.Spec.Group.Worker, labels: labels},
 	}
@@ -56,7 +56,7 @@ type knativeOnly struct {
 	IdleTimeout     any `json:"idleTimeoutSeconds"`
 }
 
-func (s *knativeService) groups(name string) []group {
+func (s *knativeService) groups(meta metav1.ObjectMeta) []group {
 	t := s.Spec.Template
 	told := func(keys ...string) int64 {
 		for _, key := range keys {
@@ -73,7 +73,7 @@ func (s *knativeService) groups(name string) []group {
 	g := group{
 		pods:     int32(max(first, told("min-scale", "minScale"))),
 		template: corev1.PodTemplateSpec{ObjectMeta: t.Metadata, Spec: t.Spec.PodSpec},
-		labels:   map[string]string{"serving.knative.dev/service": name},
+		labels:   map[string]string{"serving.knative.dev/service": meta.Name},
 	}
 	proxy := corev1.Container{Name: "queue-proxy", Image: "queue", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("25m")},

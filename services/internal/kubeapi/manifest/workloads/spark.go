@@ -11,18 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-func spark(kind string) Form {
-	switch kind {
-	case "SparkApplication":
-		return &sparkApplication{}
-	case "ScheduledSparkApplication":
-		return &scheduledSpark{}
-	default:
-		return nil
-	}
-}
 
 type sparkApplication struct {
 	Spec sparkSpec `json:"spec"`
@@ -80,16 +70,16 @@ type sparkPod struct {
 // sparkExecutors are as many as Spark has where it is told no number.
 const sparkExecutors = 2
 
-func (a *sparkApplication) groups(name string) []group { return a.Spec.groups(name) }
+func (a *sparkApplication) groups(meta metav1.ObjectMeta) []group { return a.Spec.groups(meta) }
 
-func (s *scheduledSpark) groups(name string) []group {
+func (s *scheduledSpark) groups(meta metav1.ObjectMeta) []group {
 	if s.Spec.Suspend {
 		return nil
 	}
-	return s.Spec.Template.groups(name)
+	return s.Spec.Template.groups(meta)
 }
 
-func (s *sparkSpec) groups(name string) []group {
+func (s *sparkSpec) groups(meta metav1.ObjectMeta) []group {
 	if s.Suspend {
 		return nil
 	}
@@ -98,8 +88,8 @@ func (s *sparkSpec) groups(name string) []group {
 		executors = max(s.Dynamic.Initial, s.Dynamic.Least, or(s.Executor.Instances, 0))
 	}
 	return []group{
-		{name: "driver", pods: 1, template: s.pod(s.Driver), labels: sparkLabels(name, "driver"), ends: true},
-		{name: "executor", pods: executors, template: s.pod(s.Executor.sparkPod), labels: sparkLabels(name, "executor"), ends: true},
+		{name: "driver", pods: 1, template: s.pod(s.Driver), labels: sparkLabels(meta.Name, "driver"), ends: true},
+		{name: "executor", pods: executors, template: s.pod(s.Executor.sparkPod), labels: sparkLabels(meta.Name, "executor"), ends: true},
 	}
 }
 

@@ -22,43 +22,51 @@ import (
 type Form any
 
 type (
-	grouped interface{ groups(name string) []group }
-	whole   interface {
+	grouped interface {
+		groups(meta metav1.ObjectMeta) []group
+	}
+	whole interface {
 		object() (o runtime.Object, said string)
 	}
 )
 
 // New is the form of a kind; nil for one of which the pods are not known.
 func New(of schema.GroupKind) Form {
-	switch of.Group {
-	case "leaderworkerset.x-k8s.io":
-		return only(of.Kind == "LeaderWorkerSet", &leaderWorkerSet{})
-	case "jobset.x-k8s.io":
-		return only(of.Kind == "JobSet", &jobSet{})
-	case "batch.volcano.sh":
-		return only(of.Kind == "Job", &volcanoJob{})
-	case "kubeflow.org":
-		return only(strings.HasSuffix(of.Kind, "Job"), &trainingJob{})
-	case "serving.knative.dev":
-		return only(of.Kind == "Service", &knativeService{})
-	case "keda.sh":
-		return only(of.Kind == "ScaledJob", &scaledJob{})
-	case "ray.io":
-		return ray(of.Kind)
-	case "sparkoperator.k8s.io":
-		return spark(of.Kind)
-	case "apps.kruise.io":
-		return kruise(of.Kind)
-	default:
-		return nil
+	if form := forms()[of]; form != nil {
+		return form()
 	}
+	if of.Group == "kubeflow.org" && strings.HasSuffix(of.Kind, "Job") {
+		return &trainingJob{}
+	}
+	return nil
 }
 
-func only(is bool, form Form) Form {
-	if !is {
-		return nil
+// forms are the kinds of which the pods are known.
+func forms() map[schema.GroupKind]func() Form {
+	gk := func(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
+	return map[schema.GroupKind]func() Form{
+		gk("apps.kruise.io", "CloneSet"):                        func() Form { return &cloneSet{} },
+		gk("apps.kruise.io", "DaemonSet"):                       func() Form { return &daemonSet{} },
+		gk("apps.kruise.io", "StatefulSet"):                     func() Form { return &statefulSet{} },
+		gk("batch.volcano.sh", "Job"):                           func() Form { return &volcanoJob{} },
+		gk("elasticsearch.k8s.elastic.co", "Elasticsearch"):     func() Form { return &elasticsearch{} },
+		gk("jobset.x-k8s.io", "JobSet"):                         func() Form { return &jobSet{} },
+		gk("kafka.strimzi.io", "Kafka"):                         func() Form { return &kafka{} },
+		gk("kafka.strimzi.io", "KafkaNodePool"):                 func() Form { return &kafkaPool{} },
+		gk("keda.sh", "ScaledJob"):                              func() Form { return &scaledJob{} },
+		gk("kibana.k8s.elastic.co", "Kibana"):                   func() Form { return &kibana{} },
+		gk("leaderworkerset.x-k8s.io", "LeaderWorkerSet"):       func() Form { return &leaderWorkerSet{} },
+		gk("monitoring.coreos.com", "Alertmanager"):             func() Form { return &prometheus{} },
+		gk("monitoring.coreos.com", "Prometheus"):               func() Form { return &prometheus{} },
+		gk("postgresql.cnpg.io", "Cluster"):                     func() Form { return &postgres{} },
+		gk("ray.io", "RayCluster"):                              func() Form { return &rayCluster{} },
+		gk("ray.io", "RayJob"):                                  func() Form { return &rayJob{} },
+		gk("ray.io", "RayService"):                              func() Form { return &rayService{} },
+		gk("serving.knative.dev", "Service"):                    func() Form { return &knativeService{} },
+		gk("serving.kserve.io", "InferenceService"):             func() Form { return &inference{} },
+		gk("sparkoperator.k8s.io", "ScheduledSparkApplication"): func() Form { return &scheduledSpark{} },
+		gk("sparkoperator.k8s.io", "SparkApplication"):          func() Form { return &sparkApplication{} },
 	}
-	return form
 }
 
 // group are pods of one template.
@@ -87,7 +95,7 @@ func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (obje
 	}
 	meta.GenerateName = ""
 	var words []string
-	for _, g := range g.groups(meta.Name) {
+	for _, g := range g.groups(meta) {
 		if g.pods == 0 {
 			continue
 		}

@@ -47,6 +47,13 @@ func TestTheirPods(t *testing.T) {
 		"none at first":       {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
 		"an application":      {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
 		"one that grows":      {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
+		"a database":          {"postgresql.cnpg.io/Cluster", "{instances: 3}", "3"},
+		"a search engine":     {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
+		"a dashboard":         {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
+		"brokers":             {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
+		"a pool of brokers":   {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
+		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "4"},
+		"a model":             {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
 		"a Job for each":      {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
 		"a set of clones":     {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
 	} {
@@ -77,6 +84,16 @@ func TestWhatTheirPodsAreLike(t *testing.T) {
 	selector, _ := metav1.LabelSelectorAsSelector(head.Spec.Selector)
 	if head.Name != "demo-head" || head.Namespace != "ml" || len(head.Spec.Template.Spec.Containers) != 2 || head.Spec.Template.Labels["ray.io/group"] != "headgroup" || selector.Empty() {
 		t.Errorf("the head is %+v", head)
+	}
+	objects, _ = read(t, "serving.kserve.io/InferenceService", "{predictor: {tolerations: [{key: a}], sklearn: {storageUri: 'gs://a'}}}")
+	server := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec
+	if requests := server.Containers[0].Resources.Requests; requests.Memory().String() != "2Gi" || len(server.Tolerations) != 1 {
+		t.Errorf("the server is %+v", server)
+	}
+	objects, _ = read(t, "postgresql.cnpg.io/Cluster", "{instances: 3, affinity: {podAntiAffinityType: required, topologyKey: zone, nodeSelector: {a: b}}}")
+	db := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec
+	if terms := db.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(terms) != 1 || terms[0].TopologyKey != "zone" || db.NodeSelector["a"] != "b" {
+		t.Errorf("the database is %+v", db)
 	}
 	objects, _ = read(t, "batch.volcano.sh/Job", "{tasks: [{name: ps, template: "+pod+"}]}")
 	if task := objects[0].(*batchv1.Job).Spec.Template.Spec; task.SchedulerName != "volcano" || task.RestartPolicy != corev1.RestartPolicyNever {
