@@ -249,10 +249,12 @@ func ownerOf(group, kind string, beside metav1.Object, name string) string {
 	return group + " " + kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
 }
 
-// countOnce leaves out pods of other projects' objects that are among the files too: as their owners say, or as their
-// object is of a cluster whose pods are there. A DaemonSet makes pods on new nodes still.
+// countOnce leaves out pods of other projects' objects that are among the files too: as their owners say, or the labels
+// that they have from there, or as their object is of a cluster whose pods are there. A DaemonSet makes pods on new nodes
+// still.
 func (r *reader) countOnce() {
 	owners, pods := map[string]bool{}, false
+	var made []metav1.Object
 	for _, e := range r.read {
 		m, ok := e.object.(metav1.Object)
 		if !ok {
@@ -266,11 +268,15 @@ func (r *reader) countOnce() {
 				owners[ownerOf(gv.Group, by.Kind, m, by.Name)] = true
 			}
 		}
+		if p := workloads.PodOf(e.object); e.maker == "" && p != nil {
+			made = append(made, p)
+		}
 	}
 	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
 		m, _ := e.object.(metav1.Object)
 		_, daemons := e.object.(*appsv1.DaemonSet)
-		twice := e.maker != "" && !daemons && (owners[e.maker] || pods && m.GetUID() != "")
+		twice := e.maker != "" && !daemons && (owners[e.maker] || pods && m.GetUID() != "" ||
+			slices.ContainsFunc(made, func(p metav1.Object) bool { return workloads.Makes(e.object, p) }))
 		if twice {
 			r.warn(e.place, e.name, "", "skipped: its pods, or what makes them, are among the files too")
 		}

@@ -45,6 +45,10 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 			strings.Replace(cluster, "{name: rays", "{generateName: rays-", 1) + "---\n" +
 				strings.Replace(strings.Replace(cluster, "{name: rays", "{generateName: rays-", 1), "name: a", "name: b", 1), 2, "1 head",
 		},
+		"a service and what its revision makes": {
+			"apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{image: a}]}}}\n---\n" +
+				"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a-1}\nspec: {template: {metadata: {labels: {serving.knative.dev/service: a}}}}\n", 1, "skipped: its pods, or what makes them, are among the files too",
+		},
 		"one that has only a beginning": {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {generateName: a-}\nspec: {replicatedJobs: [{name: b}]}\n", 1, "1 b"},
 	} {
 		t.Run(name, func(t *testing.T) {
