@@ -21,6 +21,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/variables"
 )
 
 // Input is everything that a dry run plans for.
@@ -95,7 +96,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 	notes = append(notes, ranged...)
 	assumed, more := convert.Missing(objects)
 	objects = append(objects, assumed...)
-	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects), convert.Unfilled(objects))}
+	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects), variables.Notes(objects))}
 	if in.Now.IsZero() {
 		in.Now = timeOf(objects, o.Present)
 	}

@@ -1,4 +1,8 @@
-package convert
+// Package variables finds variables that a program should have filled in, where no plan depends on them: in other fields they
+// are wrong values, and errors.
+//
+// It looks at values alone, and knows of an object no more than its name. Start reading at Notes.
+package variables
 
 import (
 	"encoding/json"
@@ -12,11 +16,11 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 )
 
-// Unfilled says which pools and classes have variables that a program should have filled in, in fields that no plan depends
-// on: in others they are wrong values, and errors.
-func Unfilled(objects []runtime.Object) (notes []string) {
+// Notes says which pools and classes have such variables, a line each.
+func Notes(objects []runtime.Object) (notes []string) {
 	for _, o := range objects {
 		switch o.(type) {
 		case *karpenterv1.NodePool, *awsv1.EC2NodeClass:
@@ -31,17 +35,17 @@ func Unfilled(objects []runtime.Object) (notes []string) {
 			continue
 		}
 		delete(tree.Spec, "userData") // a script has variables of its own
-		if paths, what := variables(tree.Spec, "spec"); len(paths) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %s: %s; the plan does not depend on it", TitleOf(o), few(paths), strings.TrimPrefix(what, "; ")))
+		if paths, what := find(tree.Spec, "spec"); len(paths) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s; the plan does not depend on it", convert.TitleOf(o), first(paths), strings.TrimPrefix(what, "; ")))
 		}
 	}
 	return notes
 }
 
-// variables are the fields with such a value, in their order, and what is said of the first.
-func variables(value any, path string) (paths []string, what string) {
+// find finds the fields with such a value, in their order, and what is said of the first.
+func find(value any, path string) (paths []string, what string) {
 	add := func(v any, at string) {
-		more, said := variables(v, at)
+		more, said := find(v, at)
 		if what == "" {
 			what = said
 		}
@@ -65,4 +69,14 @@ func variables(value any, path string) (paths []string, what string) {
 		}
 	}
 	return paths, what
+}
+
+// first are the first of the fields, and how many more there are.
+func first(paths []string) string {
+	const most = 3
+	text := strings.Join(paths[:min(len(paths), most)], ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
