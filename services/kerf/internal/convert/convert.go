@@ -107,8 +107,10 @@ func (b *Builder) Add(o runtime.Object) error {
 	case *storagev1.VolumeAttachment:
 		return nil // what is attached where, pods and their claims say
 	}
-	if err := b.cluster.Add(o, nil); err != nil {
-		return &ObjectError{TitleOf(o), err}
+	for _, err := range []error{manifests.Check(o), b.cluster.Add(o, nil)} {
+		if err != nil {
+			return &ObjectError{TitleOf(o), err}
+		}
 	}
 	b.objects++
 	if p := podsIn(o); p != nil && p.spec.NodeName == "" {

@@ -76,6 +76,25 @@ func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Tim
 	return out, nil
 }
 
+// Check finds a workload that asks for fewer pods than none, or for more than a manifest may; the error names the field.
+func Check(o runtime.Object) error {
+	field, n := "spec.replicas", (*int32)(nil)
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		n = o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		n = o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		n = o.Spec.Replicas
+	case *batchv1.Job:
+		field, n = "spec.parallelism", atOnce(o)
+	}
+	if n == nil || *n >= 0 && *n <= maxReplicas {
+		return nil
+	}
+	return fmt.Errorf("%s: %d pods; want 0 to %d", field, *n, maxReplicas)
+}
+
 // atOnce is how many pods a Job has from now on, as its controller counts: where no number of completions is set, one that
 // has succeeded says that no more are needed.
 func atOnce(j *batchv1.Job) *int32 {
