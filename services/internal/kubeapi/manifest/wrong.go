@@ -14,6 +14,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/renames"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 )
 
@@ -38,7 +39,7 @@ func (r *reader) wrongValue(doc document, h header, obj any, err error) {
 		if c.Path != "" {
 			place.Line = lineOf(doc, c.Path)
 		}
-		r.fail(place, h.title(), c.Path, problemOf(doc, c)+renamed(h, c.Path))
+		r.fail(place, h.title(), c.Path, problemOf(doc, c)+renames.Of(h.Kind, c.Path))
 	}
 }
 
