@@ -13,6 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/culprit"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/renames"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
@@ -48,8 +49,11 @@ func problemOf(doc document, c culprit.Culprit) string {
 	problem := strings.TrimPrefix(c.Err.Error(), "json: ")
 	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](c.Err); ok {
 		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
-		if typeErr.Type == reflect.TypeFor[awsv1.VolumeSize]() {
+		switch typeErr.Type {
+		case reflect.TypeFor[awsv1.VolumeSize]():
 			problem = fmt.Sprintf("want a size with its unit such as %sGi, got %s", cmp.Or(written(doc, c.Path), "20"), typeErr.Value)
+		case reflect.TypeFor[karpenterv1.Duration](), reflect.TypeFor[karpenterv1.NillableDuration]():
+			problem = "want a time with its unit such as 720h or 30s, got " + typeErr.Value
 		}
 		if text := written(doc, c.Path); typeErr.Value == "bool" && text != "" && text != "true" && text != "false" {
 			problem += fmt.Sprintf(": YAML 1.1 takes %s for one; write %q", text, text)

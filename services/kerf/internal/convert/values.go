@@ -31,6 +31,9 @@ func (b *Builder) unknownValues(w World) (warnings []string) {
 	}
 	required := func(at string, list []karpenterv1.Requirement) {
 		for i, r := range list {
+			if meant := meantLabel(r, known); meant != "" {
+				warnings = append(warnings, fmt.Sprintf("%s[%d].key: %s is a label of no instance type: it chooses none, and nodes would only carry it; did you mean %s?", at, i, r.Key, meant))
+			}
 			if r.Operator == karpenterv1.OpIn || r.Operator == karpenterv1.OpNotIn {
 				check(fmt.Sprintf("%s[%d].values", at, i), r.Key, r.Values...)
 			}
@@ -53,6 +56,22 @@ func (b *Builder) unknownValues(w World) (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// meantLabel is the label that a requirement of another one means, as its values say: m5.large is of instance types, also
+// where the label is just instance-type. It is "" for one that is known, or is of the user's own.
+func meantLabel(r karpenterv1.Requirement, known map[string]map[string]bool) string {
+	own := labels.Normal(r.Key)
+	if here, _ := ofOthers(r.Key); here != "" || labels.WellKnown(own) {
+		return ""
+	}
+	name := own[strings.LastIndexByte(own, '/')+1:]
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if strings.HasSuffix(key, "/"+name) && slices.ContainsFunc(r.Values, func(v string) bool { return known[key][v] }) {
+			return key
+		}
+	}
+	return ""
 }
 
 // unknownLimits warns of limits of pools that nothing counts for, such as mem: they would limit nothing. What has a domain
@@ -85,6 +104,7 @@ func known(w World) map[string]map[string]bool {
 	known := map[string]map[string]bool{
 		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
 		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
+		labels.CapacityType: {"on-demand": true, "reserved": true, "spot": true},
 	}
 	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them
 	// all the same. A class of one's own images leaves out none.

@@ -49,11 +49,16 @@ type field struct {
 	of   reflect.Type
 }
 
+// fieldsOf has those of structs that stand in another without a name among the other's.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
-	for _, f := range reflect.VisibleFields(t) {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
+		switch {
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			out = append(out, fieldsOf(f.Type)...)
+		case name != "" && name != "-":
 			out = append(out, field{name, f.Type})
 		}
 	}
@@ -82,7 +87,7 @@ func Elsewhere(t reflect.Type, name string, depth int) []string {
 		if f.name == name {
 			out = append(out, f.name)
 		}
-		if f.name == "metadata" || f.name == "status" {
+		if f.of.Name() == "ObjectMeta" || f.name == "status" {
 			continue
 		}
 		for _, at := range Elsewhere(f.of, name, depth-1) {

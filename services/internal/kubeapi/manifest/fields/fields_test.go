@@ -14,7 +14,19 @@ type inner struct {
 	Own map[string]string `json:"own"`
 }
 
+// ObjectMeta stands for that of all kinds.
+type ObjectMeta struct {
+	Own string `json:"own"`
+}
+
+type inlined struct {
+	Beside string `json:"beside"`
+}
+
 type outer struct {
+	inlined    `json:",inline"`
+	ObjectMeta `json:"metadata"`
+
 	Inner  *inner `json:"inner"`
 	Status inner  `json:"status"`
 	Hidden string `json:"-"`
@@ -40,7 +52,7 @@ func TestElsewhere(t *testing.T) {
 	if diff := cmp.Diff([]string{"inner.own"}, Elsewhere(reflect.TypeFor[outer](), "own", 3)); diff != "" {
 		t.Error("-want +got", diff)
 	}
-	if diff := cmp.Diff([]string{"inner", "status"}, Names(reflect.TypeFor[outer]())); diff != "" {
+	if diff := cmp.Diff([]string{"beside", "metadata", "inner", "status"}, Names(reflect.TypeFor[outer]())); diff != "" {
 		t.Error("-want +got", diff)
 	}
 }
