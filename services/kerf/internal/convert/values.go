@@ -3,7 +3,6 @@ package convert
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/meant"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
@@ -25,15 +25,13 @@ func (b *Builder) unknownValues(w World) (warnings []string) {
 		values := known[labels.Normal(key)]
 		for _, v := range list {
 			if values != nil && !values[v] {
-				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, asked(key, v, values)))
+				warnings = append(warnings, fmt.Sprintf("%s: there is no %s %s in the catalogue of %s%s", at, key, v, w.Catalog.Region, meant.Value(key, v, values)))
 			}
 		}
 	}
 	required := func(at string, list []karpenterv1.Requirement) {
 		for i, r := range list {
-			if meant := meantLabel(r, known); meant != "" {
-				warnings = append(warnings, fmt.Sprintf("%s[%d].key: %s is a label of no instance type: it chooses none, and nodes would only carry it; did you mean %s?", at, i, r.Key, meant))
-			}
+			warnings = append(warnings, notOfTypes(fmt.Sprintf("%s[%d].key", at, i), r, known)...)
 			if r.Operator == karpenterv1.OpIn || r.Operator == karpenterv1.OpNotIn {
 				check(fmt.Sprintf("%s[%d].values", at, i), r.Key, r.Values...)
 			}
@@ -58,20 +56,14 @@ func (b *Builder) unknownValues(w World) (warnings []string) {
 	return warnings
 }
 
-// meantLabel is the label that a requirement of another one means, as its values say: m5.large is of instance types, also
-// where the label is just instance-type. It is "" for one that is known, or is of the user's own.
-func meantLabel(r karpenterv1.Requirement, known map[string]map[string]bool) string {
-	own := labels.Normal(r.Key)
-	if here, _ := ofOthers(r.Key); here != "" || labels.WellKnown(own) {
-		return ""
+// notOfTypes warns of a label that is almost one of instance types. Those of other projects are told of elsewhere.
+func notOfTypes(at string, r karpenterv1.Requirement, known map[string]map[string]bool) []string {
+	here, _ := ofOthers(r.Key)
+	label := meant.Label(r, known)
+	if here != "" || label == "" {
+		return nil
 	}
-	name := own[strings.LastIndexByte(own, '/')+1:]
-	for _, key := range slices.Sorted(maps.Keys(known)) {
-		if strings.HasSuffix(key, "/"+name) && slices.ContainsFunc(r.Values, func(v string) bool { return known[key][v] }) {
-			return key
-		}
-	}
-	return ""
+	return []string{fmt.Sprintf("%s: %s is a label of no instance type, and chooses none; did you mean %s?", at, r.Key, label)}
 }
 
 // unknownLimits warns of limits of pools that nothing counts for, such as mem: they would limit nothing. What has a domain
@@ -123,40 +115,4 @@ func known(w World) map[string]map[string]bool {
 		known[labels.Zone][z.Name] = true
 	}
 	return known
-}
-
-// asked is the question which of the known values of a label was meant.
-func asked(key, v string, known map[string]bool) string {
-	if labels.Normal(key) == labels.InstanceType {
-		return questionType(v, known)
-	}
-	return question(v, known)
-}
-
-// typeForm is how AWS names instance types: family, generation and options, and a size.
-var typeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|xlarge|[0-9]+xlarge|metal(-[0-9]+xl)?)$`)
-
-// questionType asks which instance type was meant. One of a family that the catalogue lacks, with a size as AWS has
-// them, may be sold all the same.
-func questionType(v string, known map[string]bool) string {
-	family, _, _ := strings.Cut(v, ".")
-	if !typeForm.MatchString(v) {
-		return question(v, known)
-	}
-	for name := range known {
-		if strings.HasPrefix(name, family+".") {
-			return question(v, known)
-		}
-	}
-	return ", which has none of " + family + "; if AWS sells it, kerf catalog fetch makes a catalogue that has it" + question(v, known)
-}
-
-func question(v string, known map[string]bool) string {
-	if other := map[string]string{"x86_64": "amd64", "x86": "amd64", "aarch64": "arm64"}[v]; known[other] {
-		return "; did you mean " + other + "?"
-	}
-	if q := near.Value(v, slices.Sorted(maps.Keys(known))); q != "" {
-		return "; " + q
-	}
-	return ""
 }

@@ -52,8 +52,7 @@ type field struct {
 // fieldsOf has those of structs that stand in another without a name among the other's.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:

@@ -1,0 +1,67 @@
+// Package meant says which label, or which value of one, was meant by one that chooses nothing.
+//
+// It goes by the values that a catalogue has of each label, and must never know an object. Start reading at Label.
+package meant
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/near"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+// Label is the label that a requirement of another one means, as its values say: m5.large is of instance types, also
+// where the label is just instance-type. It is "" for one that is known, or is of the user's own.
+func Label(r karpenterv1.Requirement, known map[string]map[string]bool) string {
+	own := labels.Normal(r.Key)
+	if labels.WellKnown(own) {
+		return ""
+	}
+	name := own[strings.LastIndexByte(own, '/')+1:]
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if strings.HasSuffix(key, "/"+name) && slices.ContainsFunc(r.Values, func(v string) bool { return known[key][v] }) {
+			return key
+		}
+	}
+	return ""
+}
+
+// Value is the question which of the known values of a label was meant, as the end of what is wrong with one; "" for none.
+func Value(key, v string, known map[string]bool) string {
+	if labels.Normal(key) == labels.InstanceType {
+		return questionType(v, known)
+	}
+	return question(v, known)
+}
+
+// typeForm is how AWS names instance types: family, generation and options, and a size.
+var typeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|xlarge|[0-9]+xlarge|metal(-[0-9]+xl)?)$`)
+
+// questionType asks which instance type was meant. One of a family that the catalogue lacks, with a size as AWS has
+// them, may be sold all the same.
+func questionType(v string, known map[string]bool) string {
+	family, _, _ := strings.Cut(v, ".")
+	if !typeForm.MatchString(v) {
+		return question(v, known)
+	}
+	for name := range known {
+		if strings.HasPrefix(name, family+".") {
+			return question(v, known)
+		}
+	}
+	return ", which has none of " + family + "; if AWS sells it, kerf catalog fetch makes a catalogue that has it" + question(v, known)
+}
+
+func question(v string, known map[string]bool) string {
+	if other := map[string]string{"x86_64": "amd64", "x86": "amd64", "aarch64": "arm64"}[v]; known[other] {
+		return "; did you mean " + other + "?"
+	}
+	if q := near.Value(v, slices.Sorted(maps.Keys(known))); q != "" {
+		return "; " + q
+	}
+	return ""
+}
