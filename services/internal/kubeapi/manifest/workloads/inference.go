@@ -12,7 +12,11 @@ import (
 // inference is KServe's InferenceService. Each of its components is a pod, with the model's server as one more container,
 // whose field is named by the framework.
 type inference struct {
-	Spec map[string]component `json:"spec"`
+	Spec struct {
+		Explainer   component `json:"explainer"`
+		Predictor   component `json:"predictor"`
+		Transformer component `json:"transformer"`
+	} `json:"spec"`
 }
 
 type component struct {
@@ -54,8 +58,11 @@ func frameworks() []string {
 }
 
 func (s *inference) groups(meta metav1.ObjectMeta) (out []group) {
-	for _, name := range slices.Sorted(maps.Keys(s.Spec)) {
-		c := s.Spec[name]
+	for _, of := range []struct {
+		name string
+		component
+	}{{"explainer", s.Spec.Explainer}, {"predictor", s.Spec.Predictor}, {"transformer", s.Spec.Transformer}} {
+		name, c := of.name, of.component
 		if len(c.spec.Containers) == 0 {
 			continue
 		}

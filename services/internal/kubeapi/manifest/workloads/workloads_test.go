@@ -54,6 +54,7 @@ func TestTheirPods(t *testing.T) {
 		"a pool of brokers":   {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
 		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "4"},
 		"a model":             {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
+		"a field misplaced":   {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
 		"a Job for each":      {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
 		"a set of clones":     {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
 	} {
