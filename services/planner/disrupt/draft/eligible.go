@@ -8,7 +8,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
@@ -184,8 +183,8 @@ func ShowsNothing(dr *Draft, host int) model.Reason {
 }
 
 // needing are pods that need something of nodes and have none. The plan may have a place for them: that may turn out to
-// lack it as well, and what this node shows would have been forgotten by then. Of buffers, whose pods never run, only those
-// without a place count.
+// lack it as well, and what this node shows would have been forgotten by then. Pods of buffers, which never run, have what
+// they need once their place is on a node that is there.
 func needing(in *Params) (out []market.Item) {
 	known := make([]bool, len(in.View.Classes))
 	add := func(it market.Item) {
@@ -197,9 +196,12 @@ func needing(in *Params) (out []market.Item) {
 	for _, it := range slices.Concat(in.Unplaced, in.BuffersUnplaced) {
 		add(it)
 	}
+	there := make(map[int]bool)
+	for _, a := range in.BufferPods {
+		there[a.Pod] = a.Claim == nil && in.View.Hosts[a.Host].Node != nil
+	}
 	for _, i := range in.View.Unbound {
-		p := in.View.Pods[i]
-		if _, virtual := offer.Virtual(p.ID); !virtual && p.Movable() && in.Unsupported[p.Class.Index].OK() {
+		if p := in.View.Pods[i]; !there[i] && p.Movable() && in.Unsupported[p.Class.Index].OK() {
 			add(market.Item{Class: p.Class, Pods: []int{i}})
 		}
 	}
