@@ -41,7 +41,12 @@ func (r *reader) assume() {
 			ref.Group, ref.Kind = awsv1.Group, awsv1.KindEC2NodeClass
 			r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", "has no group; assumed: that of an EC2NodeClass, "+awsv1.Group)
 		}
-		if ref.Group != awsv1.Group || ref.Name == "" || classes[ref.Name] {
+		if ref.Group != awsv1.Group || ref.Kind != awsv1.KindEC2NodeClass {
+			r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", fmt.Sprintf(
+				"want group %s and kind %s; nothing is bought for the pool", awsv1.Group, awsv1.KindEC2NodeClass))
+			continue
+		}
+		if ref.Name == "" || classes[ref.Name] {
 			continue
 		}
 		classes[ref.Name] = true

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/schedule"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -157,9 +156,6 @@ func validateNodeClassRef(ref karpenterv1.NodeClassReference, path *field.Path) 
 		if part.value == "" {
 			errs = append(errs, field.Required(path.Child(part.name), "for example "+part.example))
 		}
-	}
-	if ref.Group == awsv1.Group && ref.Kind != "" && ref.Kind != awsv1.KindEC2NodeClass {
-		errs = append(errs, field.NotSupported(path.Child("kind"), ref.Kind, []string{awsv1.KindEC2NodeClass}))
 	}
 	if strings.Contains(ref.Group, "/") {
 		errs = append(errs, field.Invalid(path.Child("group"), ref.Group, "want the group without a version, for example karpenter.k8s.aws"))

@@ -60,15 +60,12 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 }
 
 func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Time) (Workload, error) {
-	count := int32(1)
-	if n != nil {
-		count = *n
-	}
-	if count < 0 || count > maxReplicas {
-		return Workload{}, fmt.Errorf("%s %s/%s: spec: %d pods; want 0 to %d", by.Kind, by.Namespace, by.Name, count, maxReplicas)
+	all, err := count(n)
+	if err != nil {
+		return Workload{}, fmt.Errorf("%s %s/%s: spec: %w", by.Kind, by.Namespace, by.Name, err)
 	}
 	var out Workload
-	for i := range count {
+	for i := range all {
 		p := convert.TemplatePod(t, by)
 		p.Name = fmt.Sprintf("%s-%d", by.Name, i)
 		out.Pods = append(out.Pods, manifestPod(p, now))
@@ -89,10 +86,22 @@ func Check(o runtime.Object) error {
 	case *batchv1.Job:
 		field, n = "spec.parallelism", atOnce(o)
 	}
-	if n == nil || *n >= 0 && *n <= maxReplicas {
-		return nil
+	if _, err := count(n); err != nil {
+		return fmt.Errorf("%s: %w", field, err)
 	}
-	return fmt.Errorf("%s: %d pods; want 0 to %d", field, *n, maxReplicas)
+	return nil
+}
+
+// count is how many pods a workload asks for: one where it does not say.
+func count(n *int32) (int32, error) {
+	switch {
+	case n == nil:
+		return 1, nil
+	case *n < 0 || *n > maxReplicas:
+		return 0, fmt.Errorf("%d pods; want 0 to %d", *n, maxReplicas)
+	default:
+		return *n, nil
+	}
 }
 
 // atOnce is how many pods a Job has from now on, as its controller counts: where no number of completions is set, one that

@@ -34,7 +34,7 @@ func (s *jobSet) groups(meta metav1.ObjectMeta) (out []group) {
 			atOnce = min(atOnce, *all)
 		}
 		out = append(out, group{
-			name: j.Name, pods: or(j.Replicas, 1) * atOnce, template: j.Template.Spec.Template, ends: true,
+			name: j.Name, pods: times(or(j.Replicas, 1), atOnce), template: j.Template.Spec.Template, ends: true,
 			labels: map[string]string{"jobset.sigs.k8s.io/jobset-name": meta.Name, "jobset.sigs.k8s.io/replicatedjob-name": j.Name},
 		})
 	}

@@ -196,7 +196,7 @@ type prometheus struct {
 
 func (p *prometheus) groups(meta metav1.ObjectMeta) []group {
 	return []group{{
-		pods: or(p.Spec.Replicas, 1) * or(p.Spec.Shards, 1), template: p.Spec.pod("prometheus", p.Spec.Resources),
+		pods: times(or(p.Spec.Replicas, 1), or(p.Spec.Shards, 1)), template: p.Spec.pod("prometheus", p.Spec.Resources),
 		labels: map[string]string{"app.kubernetes.io/instance": meta.Name, "app.kubernetes.io/managed-by": "prometheus-operator"},
 	}}
 }

@@ -94,7 +94,7 @@ func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
 			n = min(n, *w.Most)
 		}
 		out = append(out, group{
-			name: cmp.Or(w.Name, "worker"), pods: n * max(w.Hosts, 1), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
+			name: cmp.Or(w.Name, "worker"), pods: times(n, max(w.Hosts, 1)), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
 		})
 	}
 	return out

@@ -31,7 +31,7 @@ func (s *leaderWorkerSet) groups(meta metav1.ObjectMeta) []group {
 		{name: "leaders", pods: replicas, template: leader, labels: map[string]string{
 			"leaderworkerset.sigs.k8s.io/name": meta.Name, "leaderworkerset.sigs.k8s.io/worker-index": "0",
 		}},
-		{name: "workers", pods: replicas * max(each-1, 0), template: s.Spec.Group.Worker, labels: labels},
+		{name: "workers", pods: times(replicas, max(each-1, 0)), template: s.Spec.Group.Worker, labels: labels},
 	}
 }
 

@@ -8,6 +8,7 @@ package workloads
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -147,4 +148,13 @@ func or(n *int32, otherwise int32) int32 {
 		return otherwise
 	}
 	return *n
+}
+
+// times is so many groups of so many pods: what is below 0 stays so, and what is too large for the type is the largest, so
+// that neither becomes a number that looks right.
+func times(groups, pods int32) int32 {
+	if less := min(groups, pods); less < 0 {
+		return less
+	}
+	return int32(min(int64(groups)*int64(pods), math.MaxInt32))
 }
