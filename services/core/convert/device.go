@@ -52,9 +52,12 @@ func (r *reader) deviceOption(field string, o *clusterpb.DeviceOption) model.Dev
 	}
 }
 
-func (r *reader) extendedRequest(field string, q *clusterpb.ExtendedRequest) model.ExtendedRequest {
+func (r *reader) extendedRequest(field string, q *clusterpb.ExtendedRequest, requests model.Amounts) model.ExtendedRequest {
 	if q.GetDevices().GetCount() == 0 {
 		r.bad(field+".devices.count", "is missing: so many devices are claimed as of the resource are asked for")
+	}
+	if name := q.GetResource(); name != "" && requests.Value(model.Resource(name)) == 0 {
+		r.bad(field+".resource", "%s is not among the requests", name)
 	}
 	return model.ExtendedRequest{
 		Resource: model.Resource(r.required(field+".resource", q.GetResource())), Devices: r.deviceOption(field+".devices", q.GetDevices()),

@@ -61,7 +61,7 @@ func (r *reader) podClass(c *clusterpb.PodClass) model.PodClass {
 		out.DeviceClaims = append(out.DeviceClaims, r.deviceClaim("device_claims["+strconv.Itoa(i)+"]", d))
 	}
 	for i, q := range c.GetExtendedRequests() {
-		out.ExtendedRequests = append(out.ExtendedRequests, r.extendedRequest("extended_requests["+strconv.Itoa(i)+"]", q))
+		out.ExtendedRequests = append(out.ExtendedRequests, r.extendedRequest("extended_requests["+strconv.Itoa(i)+"]", q, out.Requests))
 	}
 	return out
 }

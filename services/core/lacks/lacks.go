@@ -147,9 +147,10 @@ func (l *Nodes) learnDrivers(s *model.Snapshot, drifted func(*model.Node) bool) 
 			if pool == "" || !has && !l.settled(n) {
 				continue
 			}
-			l.note(shown{k.what, pool, ""}, has, n, drifted)
-			if w := l.witness[k]; n.Claim != "" || w == nil || w.Claim == "" {
-				l.note(k, has, n, drifted)
+			for _, k := range []shown{k, {k.what, pool, ""}} {
+				if w := l.witness[k]; n.Claim != "" || w == nil || w.Claim == "" {
+					l.note(k, has, n, drifted)
+				}
 			}
 			if has && n.Claim != "" && !drifted(n) {
 				l.own[k] = true

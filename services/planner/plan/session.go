@@ -108,11 +108,13 @@ func (s *Session) Apply(d *model.Delta) error {
 		}
 		switch {
 		case !changed || s.base == nil:
+		case l.Name() == lists.Disruption, l.Name() == lists.Budget: // each plan looks at them anew
+			own := s.base.world.Snapshot
+			own.Disruptions, own.PodDisruptionBudgets = s.snapshot.Disruptions, s.snapshot.PodDisruptionBudgets
 		case s.base.world.Snapshot != &s.snapshot: // it has one of its own, in which resources are devices
 			s.base = nil
 		case l.Name() == lists.Class && !s.base.stale && s.base.lacks(up.PodClasses):
 			classes = true
-		case l.Name() == lists.Disruption, l.Name() == lists.Budget: // each plan looks at them anew
 		case l.Name() == lists.Offering && len(s.snapshot.NodeOverlays) == 0:
 			s.base.offers, s.base.priced = false, false
 		case l.Name() == lists.Node, l.Name() == lists.Claim, l.Name() == lists.Notice:

@@ -10,9 +10,9 @@ import (
 )
 
 // equip gives the new node of a pool and type the driver and the features that it will have, as docs/behaviours.md
-// says: the driver if a node of the pool and the type has it, of which those that Kerf has made count alone if there are
-// any, or where there is none one of the pool, or where there is none of these either; the features of the pool's youngest, or where it has none those that any pool's
-// youngest has, or all. Nodes that have drifted do not count.
+// says: the driver if a node of the pool and the type has it, or where there is none one of the pool, of which those
+// that Kerf has made count alone if there are any, or where there is none of these either; the features of the pool's
+// youngest, or where it has none those that any pool's youngest has, or all. Nodes that have drifted do not count.
 func (t *trial) equip(n *model.Node, pool model.PoolName, typ model.TypeName) {
 	if t.c.Families&gen.Needs == 0 {
 		return
@@ -38,7 +38,8 @@ func (t *trial) equip(n *model.Node, pool model.PoolName, typ model.TypeName) {
 	}
 	if len(alike) == 0 {
 		alike = own
-	} else if slices.ContainsFunc(alike, func(x *model.Node) bool { return x.Claim != "" }) {
+	}
+	if slices.ContainsFunc(alike, func(x *model.Node) bool { return x.Claim != "" }) {
 		alike = slices.DeleteFunc(alike, func(x *model.Node) bool { return x.Claim == "" })
 	}
 	has := len(alike) == 0
