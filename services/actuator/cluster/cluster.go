@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -131,8 +132,16 @@ type Pod struct {
 	GracePeriod       time.Duration
 	// Size is that of model.Amounts.Size, of what it requests.
 	Size int64
+	// ByDevices are extended resources, with commas between them, that the scheduler has given it devices for, as the node
+	// does not offer them itself.
+	ByDevices string
 	// Tied pods have rules of their own about where they run: hard spread, required affinity, a node selector, a volume.
 	Tied bool
+}
+
+// HasDevicesFor says that the scheduler has given the pod devices for a resource.
+func (p *Pod) HasDevicesFor(r model.Resource) bool {
+	return p.ByDevices != "" && slices.Contains(strings.Split(p.ByDevices, ","), string(r))
 }
 
 // Pool is a NodePool. What only planners look at may be missing.

@@ -203,6 +203,22 @@ func TestNotInitialized(t *testing.T) {
 		"a readiness gate":                    {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "readiness.k8s.io/net"}} }, wait: true},
 		"a taint of the pool's":               {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "team"}} }},
 		"a resource that is asked for is nil": {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Allocatable = nil }, wait: true},
+		"a resource that is asked for is nil, and a pod has devices for it": {
+			claim: func() model.Claim {
+				c := inState(model.ClaimRegistered)
+				c.Requests = model.Amounts{{Resource: "example.com/gpu", Value: 1}}
+				return c
+			}(),
+			node: func(n *cluster.Node) { n.Pods = []cluster.Pod{{ByDevices: "example.com/nic,example.com/gpu"}} },
+		},
+		"a resource that is asked for is nil, and a pod has devices for another": {
+			claim: func() model.Claim {
+				c := inState(model.ClaimRegistered)
+				c.Requests = model.Amounts{{Resource: "example.com/gpu", Value: 1}}
+				return c
+			}(),
+			node: func(n *cluster.Node) { n.Pods = []cluster.Pod{{ByDevices: "example.com/nic"}} }, wait: true,
+		},
 		"a startup taint that is still there": {
 			claim: func() model.Claim {
 				c := inState(model.ClaimRegistered)

@@ -269,7 +269,8 @@ func keepSynced(c model.Claim, e Event) (Result, bool) {
 }
 
 // NotInitialized says what a node still lacks before pods can rely on it; "" when nothing. Kerf's own taint is none of
-// it: that one goes when Kerf says so.
+// it: that one goes when Kerf says so. A resource that the node does not offer itself is there all the same where the
+// scheduler has given a pod devices for it.
 func NotInitialized(c model.Claim, n cluster.Node) string {
 	if !n.Ready {
 		return "it is not ready"
@@ -285,7 +286,8 @@ func NotInitialized(c model.Claim, n cluster.Node) string {
 		}
 	}
 	for _, want := range c.Requests {
-		if want.Value > 0 && amount(n.Allocatable, want.Resource) == 0 {
+		byDevices := func(p cluster.Pod) bool { return p.HasDevicesFor(want.Resource) }
+		if want.Value > 0 && amount(n.Allocatable, want.Resource) == 0 && !slices.ContainsFunc(n.Pods, byDevices) {
 			return fmt.Sprintf("it does not offer %s yet", want.Resource)
 		}
 	}

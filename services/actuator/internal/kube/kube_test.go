@@ -190,20 +190,25 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 		}
 		return p
 	}
+	gpus := pod("e-gpus", "", "")
+	gpus.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{
+		RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "a", ResourceName: "example.com/gpu", RequestName: "container-0-request-0"}},
+	}
 	k, _ := start(t, []runtime.Object{
 		node, pod("a-daemon", "DaemonSet", "", corev1.Toleration{Operator: corev1.TolerationOpExists}), pod("b-alone", "", "true"),
-		pod("c-held", "ReplicaSet", "2h"), pod("d-typo", "ReplicaSet", "soon"),
+		pod("c-held", "ReplicaSet", "2h"), pod("d-typo", "ReplicaSet", "soon"), gpus,
 	})
 	s := observed(t, k)
 	if len(s.Nodes) != 1 || !s.Nodes[0].Ready || s.Nodes[0].ProviderID != "aws:///a/i-1" {
 		t.Fatalf("nodes %+v", s.Nodes)
 	}
 	base := cluster.Pod{Namespace: "default", UID: "u", StartTime: started.Time, GracePeriod: 30 * time.Second}
-	want := []cluster.Pod{base, base, base, base}
+	want := []cluster.Pod{base, base, base, base, base}
 	want[0].Name, want[0].Daemon, want[0].Owner, want[0].ToleratesDisrupted = "a-daemon", true, owner, true
 	want[1].Name, want[1].DoNotDisrupt = "b-alone", true
 	want[2].Name, want[2].Owner, want[2].DoNotDisrupt, want[2].DoNotDisruptUntil = "c-held", owner, true, started.Add(2*time.Hour)
 	want[3].Name, want[3].Owner = "d-typo", owner
+	want[4].Name, want[4].ByDevices = "e-gpus", "example.com/gpu"
 	if d := cmp.Diff(want, s.Nodes[0].Pods); d != "" {
 		t.Error(d)
 	}

@@ -74,7 +74,10 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 			NodeName: p.Spec.NodeName, PriorityClassName: p.Spec.PriorityClassName, Tolerations: p.Spec.Tolerations,
 			TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds,
 		},
-		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName},
+		Status: corev1.PodStatus{
+			Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName,
+			ExtendedResourceClaimStatus: p.Status.ExtendedResourceClaimStatus,
+		},
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
 	c := t.common(p)

@@ -365,10 +365,10 @@ func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int)
 	return rules.BudgetAllows(active, why, nodes).OK()
 }
 
-// stops says that a budget lets none of a pool's nodes go for a reason. Where budgets are not known, none does.
+// stops says that a budget lets none of a pool's nodes go for a reason, whatever else of the pool is wrong.
 func (t *term) stops(pool model.PoolName, why model.DisruptionReason) bool {
 	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == pool })
-	if i < 0 || !t.cluster.Pools[i].NotReady.OK() {
+	if i < 0 {
 		return false
 	}
 	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())

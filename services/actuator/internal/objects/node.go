@@ -8,6 +8,7 @@ package objects
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,6 +122,13 @@ func Pod(p *corev1.Pod) cluster.Pod {
 	out.GracePeriod = 30 * time.Second // Kubernetes' default
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		out.GracePeriod = time.Duration(*s) * time.Second
+	}
+	if c := p.Status.ExtendedResourceClaimStatus; c != nil {
+		var names []string
+		for _, m := range c.RequestMappings {
+			names = append(names, m.ResourceName)
+		}
+		out.ByDevices = strings.Join(names, ",")
 	}
 	out.Size = size(p)
 	out.Tied = tied(&p.Spec)

@@ -149,7 +149,7 @@ func (g *stage) arrived(c *clusterpb.Claim) *clusterpb.Claim {
 	}
 	n := &clusterpb.Node{
 		Name: c.GetNode(), Claim: c.GetId(), Taints: c.GetTaints(), Ready: true, CreateTime: timestamppb.New(g.now),
-		Allocatable: t.GetAllocatable(), Capacity: t.GetCapacity(),
+		Allocatable: g.offered(c, t.GetAllocatable()), Capacity: t.GetCapacity(),
 	}
 	for k, v := range values {
 		n.Labels = append(n.Labels, &clusterpb.Label{Key: k, Value: v})
@@ -157,6 +157,25 @@ func (g *stage) arrived(c *clusterpb.Claim) *clusterpb.Claim {
 	slices.SortFunc(n.Labels, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	g.s.Nodes = append(g.s.Nodes, n)
 	return c
+}
+
+// offered is what of a type's resources its node has: of those that devices may stand for only what other nodes have, or
+// what it was bought for, as one that had it would have all nodes taken for such.
+func (g *stage) offered(c *clusterpb.Claim, all []*clusterpb.Amount) []*clusterpb.Amount {
+	byDevices := map[string]bool{}
+	for _, of := range g.s.GetPodClasses() {
+		for _, q := range of.GetExtendedRequests() {
+			byDevices[q.GetResource()] = true
+		}
+	}
+	has := func(list []*clusterpb.Amount, name string) bool {
+		return slices.ContainsFunc(list, func(a *clusterpb.Amount) bool { return a.GetResource() == name && a.GetValue() > 0 })
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(a *clusterpb.Amount) bool {
+		name := a.GetResource()
+		return byDevices[name] && !has(c.GetRequests(), name) &&
+			!slices.ContainsFunc(g.s.GetNodes(), func(n *clusterpb.Node) bool { return has(n.GetAllocatable(), name) })
+	})
 }
 
 func capacityWord(t clusterpb.CapacityType) string {
