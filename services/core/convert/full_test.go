@@ -90,7 +90,7 @@ func fullClass() model.PodClass {
 	return model.PodClass{
 		ID: "c-1", Namespace: "shop",
 		Labels:       model.Labels{{Key: "app", Value: "web"}, {Key: "empty"}},
-		Requests:     model.Amounts{{Resource: "cpu", Value: 250}, {Resource: "pods", Value: 1}},
+		Requests:     model.Amounts{{Resource: "cpu", Value: 250}, {Resource: "example.com/gpu", Value: 2}, {Resource: "pods", Value: 1}},
 		NodeSelector: model.Labels{{Key: "type", Value: "karpenter"}},
 		NodeAffinity: []model.NodeAffinityTerm{{Requirements: []model.Requirement{
 			req("cpus", model.Gt, "3"), req("cpus", model.Lt, "64"), req("gen", model.Gte, "5"), req("gen", model.Lte, "9"),

@@ -72,6 +72,19 @@ func (t *trial) attachLimits(name model.TypeName) model.Amounts {
 	return out
 }
 
+// tooMany says that a node of a type does not attach all volumes of a class's pod, also where its driver is not there yet
+// and the scheduler knows no limit.
+func (t *trial) tooMany(c *model.PodClass, name model.TypeName) bool {
+	limit, known := t.attachLimits(name).Get(gen.EBS)
+	var own int64
+	for _, v := range c.Volumes {
+		if v.Driver == gen.EBS {
+			own++
+		}
+	}
+	return known && own > limit
+}
+
 // devices are those that a pool's new node of a type has, as the pool says.
 func devices(p *model.NodePool, name model.TypeName) []model.NodeDevice {
 	for _, t := range p.Devices {

@@ -51,7 +51,7 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 			}
 		}
 		for _, o := range w.options(w.classes[id]) {
-			if s.ways != nil && !s.ways[o.name] {
+			if s.ways != nil && !s.ways[o.name] || w.tooMany(w.classes[id], o.offering.InstanceType) {
 				continue
 			}
 			ok, err := w.oneMore(pod, o)
