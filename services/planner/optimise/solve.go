@@ -421,13 +421,13 @@ const (
 
 // budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
 // far as there are pods enough to pay for that; parts of a problem share what each problem has. A problem that is too large
-// for the programme has more to begin with, as its simpler problem has a programme of its own, and less later. One of many
-// that are tried begins with a quarter, and has all of its work at 10,000 pods only.
+// for the programme has more to begin with, by its part of the pods, as its simpler problem has a programme of its own, and
+// less later. One of many that are tried begins with a quarter, and has all of its work at 10,000 pods only.
 func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
 	}
-	const most, mostLarge, each, eachLarge, eachTried = 600_000_000, 300_000_000, 20_000_000, 200_000_000, 5_000_000
+	const most, mostLarge, each, eachLarge, eachTried = 600_000_000, 300_000_000, 20_000_000, 300_000_000, 5_000_000
 	pods, rows := int64(s.c.Pods()), int64(s.c.NumRows)
 	byPods := 500 * min(pods, 20_000)
 	byRows := rows * rows * min(pods, 10_000) / 2
@@ -435,7 +435,7 @@ func (s *solver) budget() int64 {
 	case s.c.Source.Tried:
 		return min(eachTried/(1+s.others)+byPods+byRows, mostLarge)
 	case rows > maxRows:
-		return min(eachLarge/(1+s.others)+byPods+byRows, mostLarge)
+		return min(eachLarge*pods/max(pods, int64(s.pods))+byPods+byRows, mostLarge)
 	}
 	return min(each/(1+s.others)+byPods+20*rows*rows*min(pods, 1000), most)
 }
