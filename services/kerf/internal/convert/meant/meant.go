@@ -15,10 +15,10 @@ import (
 )
 
 // Label is the label that a requirement of another one means, as its values say: m5.large is of instance types, also
-// where the label is just instance-type. It is "" for one that is known, or is of the user's own.
+// where the label is just instance-type. It is "" for one that is known, or is of the user's own domain.
 func Label(r karpenterv1.Requirement, known map[string]map[string]bool) string {
 	own := labels.Normal(r.Key)
-	if labels.WellKnown(own) {
+	if labels.WellKnown(own) || isUsers(own) {
 		return ""
 	}
 	name := own[strings.LastIndexByte(own, '/')+1:]
@@ -28,6 +28,16 @@ func Label(r karpenterv1.Requirement, known map[string]map[string]bool) string {
 		}
 	}
 	return ""
+}
+
+// isUsers says that a label is of a domain in which users make up labels: neither Kubernetes' nor Karpenter's, nor that of
+// EKS Auto Mode, whose labels are almost Karpenter's.
+func isUsers(key string) bool {
+	domain, _, has := strings.Cut(key, "/")
+	return has && !slices.Contains(strings.Split(domain, "."), "karpenter") &&
+		!slices.ContainsFunc([]string{"eks.amazonaws.com", "k8s.aws", "k8s.io", "kubernetes.io"}, func(d string) bool {
+			return domain == d || strings.HasSuffix(domain, "."+d)
+		})
 }
 
 // Value is the question which of the known values of a label was meant, as the end of what is wrong with one; "" for none.
