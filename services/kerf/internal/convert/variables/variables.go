@@ -62,10 +62,16 @@ func find(value any, path string) (paths []string, what string) {
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			add(v[key], path+"."+key)
-			if said := template.Unfilled(key); said != "" {
-				paths, what = append(paths, path+"."+key), said
+			at := path + "." + key
+			said := template.Unfilled(key)
+			if said == "" {
+				add(v[key], at)
+				continue
 			}
+			if what == "" { // the field's path names it once, whatever stands in its value
+				what = said
+			}
+			paths = append(paths, at)
 		}
 	}
 	return paths, what
