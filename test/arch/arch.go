@@ -38,7 +38,7 @@ func pure() []string {
 		"services/actuator/disruption", "services/actuator/inventory", "services/actuator/launches", "services/actuator/launchhold", "services/actuator/nominate", "services/actuator/orphan", "services/actuator/shortage", "services/actuator/shrink",
 		"services/actuator/cloud", "services/actuator/store",
 		"services/watcher/snapshot",
-		"services/internal/kubeapi/formula",
+		"services/internal/kubeapi/formula", "services/internal/kubeapi/replicas",
 	}
 }
 

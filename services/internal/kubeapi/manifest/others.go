@@ -215,7 +215,11 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+own.Name)
 	}
 	r.makers[id()] = true
-	objects, pods := workloads.Objects(form, own.ObjectMeta, h.kind())
+	objects, pods, err := workloads.Objects(form, own.ObjectMeta, h.kind())
+	if err != nil {
+		r.fail(doc.place, h.title(), "", err.Error())
+		return
+	}
 	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
 	for _, o := range objects {
 		for _, n := range legacy.Workload(o) {

@@ -14,11 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/replicas"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
-
-// maxReplicas bounds what one manifest can ask for.
-const maxReplicas = 100_000
 
 // Workload is what stands in a manifest, as the objects that its controller would make of it.
 type Workload struct {
@@ -35,13 +33,13 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 		return Workload{Pods: []*corev1.Pod{manifestPod(w, now)}}, nil
 	case *appsv1.Deployment:
 		by := convert.Owner{Kind: cmp.Or(w.Kind, "Deployment"), Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.DefaultDeploymentUniqueLabelKey}
-		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+		return copies(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.ReplicaSet:
 		by := convert.Owner{Kind: cmp.Or(w.Kind, "ReplicaSet"), Namespace: w.Namespace, Name: w.Name}
-		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+		return copies(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.StatefulSet:
 		by := convert.Owner{Kind: "StatefulSet", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.ControllerRevisionHashLabelKey}
-		out, err := replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+		out, err := copies(by, w.Spec.Replicas, w.Spec.Template, now)
 		if err == nil {
 			out.number(w)
 			out.addClaims(w.Spec.VolumeClaimTemplates)
@@ -49,7 +47,7 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 		return out, err
 	case *batchv1.Job:
 		by := convert.Owner{Kind: "Job", Namespace: w.Namespace, Name: w.Name}
-		out, err := replicas(by, atOnce(w), w.Spec.Template, now)
+		out, err := copies(by, atOnce(w), w.Spec.Template, now)
 		if err == nil {
 			out.label(w)
 		}
@@ -59,7 +57,7 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 	}
 }
 
-func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Time) (Workload, error) {
+func copies(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Time) (Workload, error) {
 	all, err := count(n)
 	if err != nil {
 		return Workload{}, fmt.Errorf("%s %s/%s: spec: %w", by.Kind, by.Namespace, by.Name, err)
@@ -94,14 +92,10 @@ func Check(o runtime.Object) error {
 
 // count is how many pods a workload asks for: one where it does not say.
 func count(n *int32) (int32, error) {
-	switch {
-	case n == nil:
+	if n == nil {
 		return 1, nil
-	case *n < 0 || *n > maxReplicas:
-		return 0, fmt.Errorf("%d pods; want 0 to %d", *n, maxReplicas)
-	default:
-		return *n, nil
 	}
+	return *n, replicas.Check(int64(*n))
 }
 
 // atOnce is how many pods a Job has from now on, as its controller counts: where no number of completions is set, one that

@@ -31,7 +31,7 @@ func (s *jobSet) groups(meta metav1.ObjectMeta) (out []group) {
 	for _, j := range s.Spec.Jobs {
 		atOnce := or(j.Template.Spec.Parallelism, 1)
 		if all := j.Template.Spec.Completions; all != nil {
-			atOnce = min(atOnce, *all)
+			atOnce = min(atOnce, int64(*all))
 		}
 		out = append(out, group{
 			name: j.Name, pods: times(or(j.Replicas, 1), atOnce), template: j.Template.Spec.Template, ends: true,

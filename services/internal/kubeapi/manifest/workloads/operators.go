@@ -96,7 +96,7 @@ func (e *elasticsearch) groups(meta metav1.ObjectMeta) (out []group) {
 		if t.Spec.Affinity == nil {
 			t.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: apart(labels, corev1.LabelHostname, false)}
 		}
-		out = append(out, group{name: s.Name, pods: s.Count, template: t, labels: labels})
+		out = append(out, group{name: s.Name, pods: int64(s.Count), template: t, labels: labels})
 	}
 	return out
 }
@@ -112,7 +112,7 @@ type kibana struct {
 func (k *kibana) groups(meta metav1.ObjectMeta) []group {
 	t := *k.Spec.Pod.DeepCopy()
 	main(&t.Spec, "kibana", "1Gi")
-	return []group{{pods: k.Spec.Count, template: t, labels: map[string]string{"kibana.k8s.elastic.co/name": meta.Name}}}
+	return []group{{pods: int64(k.Spec.Count), template: t, labels: map[string]string{"kibana.k8s.elastic.co/name": meta.Name}}}
 }
 
 // main gives a pod the container that its operator runs, with this memory where nothing else is said of it.
@@ -146,7 +146,7 @@ type strimziPods struct {
 
 func (p *strimziPods) group(name, cluster, part string) group {
 	return group{
-		name: name, pods: p.Replicas, template: p.Template.Pod.pod(part, p.Resources),
+		name: name, pods: int64(p.Replicas), template: p.Template.Pod.pod(part, p.Resources),
 		labels: map[string]string{"strimzi.io/cluster": cluster, "strimzi.io/name": cluster + "-" + part, "strimzi.io/kind": "Kafka"},
 	}
 }

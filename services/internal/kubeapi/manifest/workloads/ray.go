@@ -89,12 +89,12 @@ func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
 		if w.Suspend {
 			continue
 		}
-		n := max(or(w.Replicas, w.Least), w.Least)
+		n := max(or(w.Replicas, int64(w.Least)), int64(w.Least))
 		if w.Most != nil {
-			n = min(n, *w.Most)
+			n = min(n, int64(*w.Most))
 		}
 		out = append(out, group{
-			name: cmp.Or(w.Name, "worker"), pods: times(n, max(w.Hosts, 1)), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
+			name: cmp.Or(w.Name, "worker"), pods: times(n, int64(max(w.Hosts, 1))), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
 		})
 	}
 	return out

@@ -71,7 +71,7 @@ func (s *knativeService) groups(meta metav1.ObjectMeta) []group {
 		first = 1
 	}
 	g := group{
-		pods:     int32(max(first, told("min-scale", "minScale"))),
+		pods:     max(first, told("min-scale", "minScale")),
 		template: corev1.PodTemplateSpec{ObjectMeta: t.Metadata, Spec: t.Spec.PodSpec},
 		labels:   map[string]string{"serving.knative.dev/service": meta.Name},
 	}

@@ -85,7 +85,7 @@ func (s *sparkSpec) groups(meta metav1.ObjectMeta) []group {
 	}
 	executors := or(s.Executor.Instances, sparkExecutors)
 	if s.Dynamic.Enabled {
-		executors = max(s.Dynamic.Initial, s.Dynamic.Least, or(s.Executor.Instances, 0))
+		executors = max(int64(s.Dynamic.Initial), int64(s.Dynamic.Least), or(s.Executor.Instances, 0))
 	}
 	return []group{
 		{name: "driver", pods: 1, template: s.pod(s.Driver), labels: sparkLabels(meta.Name, "driver"), ends: true},

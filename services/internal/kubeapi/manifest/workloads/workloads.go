@@ -7,8 +7,8 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/replicas"
 )
 
 // Form is what is read of an object: decode its JSON into one. It makes groups of pods, or is a workload.
@@ -74,7 +76,7 @@ func forms() map[schema.GroupKind]func() Form {
 type group struct {
 	// What is said of them: "workers"; the name of the workload that stands for them ends in it, unless it is "".
 	name     string
-	pods     int32
+	pods     int64 // as many as are asked for, however wrong that number is
 	template corev1.PodTemplateSpec
 	// labels are those that the controller gives the pods.
 	labels map[string]string
@@ -83,20 +85,25 @@ type group struct {
 }
 
 // Objects are the workloads that make the pods of an object with this metadata, which has a name, of its kind, and how
-// many of which there are, in words: "1 head, 3 workers".
-func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (objects []runtime.Object, said string) {
+// many of which there are, in words: "1 head, 3 workers". Numbers of pods that a
+// manifest can't ask for are an error, which names their groups.
+func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (objects []runtime.Object, said string, err error) {
 	if w, ok := f.(whole); ok {
 		o, said := w.object()
 		o.GetObjectKind().SetGroupVersionKind(kind)
-		return []runtime.Object{o}, said
+		return []runtime.Object{o}, said, nil
 	}
 	g, ok := f.(grouped)
 	if !ok {
-		return nil, ""
+		return nil, "", nil
 	}
 	meta.GenerateName = ""
-	var words []string
+	var words, wrong []string
 	for _, g := range g.groups(meta) {
+		if err := replicas.Check(g.pods); err != nil {
+			wrong = append(wrong, strings.TrimPrefix(g.name+": "+err.Error(), ": "))
+			continue
+		}
 		if g.pods == 0 {
 			continue
 		}
@@ -109,10 +116,14 @@ func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (obje
 		objects = append(objects, o)
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%d %s", g.pods, g.name)))
 	}
-	if len(words) == 0 {
-		return nil, "none"
+	switch {
+	case len(wrong) > 0:
+		return nil, "", errors.New(strings.Join(wrong, ", "))
+	case len(words) == 0:
+		return nil, "none", nil
+	default:
+		return objects, strings.Join(words, ", ") + ignored(meta.Annotations), nil
 	}
-	return objects, strings.Join(words, ", ") + ignored(meta.Annotations)
 }
 
 // ignored says what of an object's annotations would place its pods otherwise.
@@ -126,7 +137,7 @@ func ignored(annotations map[string]string) string {
 }
 
 func (g *group) workload(meta metav1.ObjectMeta) runtime.Object {
-	t := *g.template.DeepCopy()
+	t, pods := *g.template.DeepCopy(), int32(g.pods)
 	for key, value := range g.labels {
 		metav1.SetMetaDataLabel(&t.ObjectMeta, key, value)
 	}
@@ -134,27 +145,26 @@ func (g *group) workload(meta metav1.ObjectMeta) runtime.Object {
 		if t.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 			t.Spec.RestartPolicy = corev1.RestartPolicyNever
 		}
-		return &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Parallelism: &g.pods, Template: t}}
+		return &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Parallelism: &pods, Template: t}}
 	}
 	t.Spec.RestartPolicy = corev1.RestartPolicyAlways // whatever else they say is their own controller's matter
 	return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{
-		Replicas: &g.pods, Selector: &metav1.LabelSelector{MatchLabels: g.labels}, Template: t,
+		Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: g.labels}, Template: t,
 	}}
 }
 
 // or is a number that has a default.
-func or(n *int32, otherwise int32) int32 {
+func or(n *int32, otherwise int64) int64 {
 	if n == nil {
 		return otherwise
 	}
-	return *n
+	return int64(*n)
 }
 
-// times is so many groups of so many pods: what is below 0 stays so, and what is too large for the type is the largest, so
-// that neither becomes a number that looks right.
-func times(groups, pods int32) int32 {
+// times is so many groups of so many pods: what is below 0 stays so, that two such numbers don't become one that looks right.
+func times(groups, pods int64) int64 {
 	if less := min(groups, pods); less < 0 {
 		return less
 	}
-	return int32(min(int64(groups)*int64(pods), math.MaxInt32))
+	return groups * pods
 }

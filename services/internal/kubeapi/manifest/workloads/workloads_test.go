@@ -77,6 +77,25 @@ func TestTheirPods(t *testing.T) {
 	}
 }
 
+// TestNumbersNameTheirGroup: of each that is wrong it is said whose it is.
+func TestNumbersNameTheirGroup(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ kind, spec, want string }{
+		"more than a number holds": {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 65536, leaderWorkerTemplate: {size: 65537}}", "workers: 4294967296 pods; want 0 to 100000"},
+		"two that are wrong":       {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: a, count: -1}, {name: b, count: 3}, {name: c, count: 100001}]}", "a: -1 pods; want 0 to 100000, c: 100001 pods; want 0 to 100000"},
+		"one without a name":       {"kibana.k8s.elastic.co/Kibana", "{count: -2}", "-2 pods; want 0 to 100000"},
+		"fewer groups than none":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: -1, leaderWorkerTemplate: {size: 1}}", "leaders: -1 pods; want 0 to 100000, workers: -1 pods; want 0 to 100000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			form, gvk := decode(t, tt.kind, tt.spec)
+			if _, _, err := Objects(form, metav1.ObjectMeta{Name: "demo"}, gvk); err == nil || err.Error() != tt.want {
+				t.Errorf("%v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
 // TestWhatTheirPodsAreLike looks at one of each kind of workload.
 func TestWhatTheirPodsAreLike(t *testing.T) {
 	t.Parallel()
@@ -104,6 +123,22 @@ func TestWhatTheirPodsAreLike(t *testing.T) {
 
 func read(t *testing.T, kind, spec string) (objects []interface{ GetName() string }, said string) {
 	t.Helper()
+	form, gvk := decode(t, kind, spec)
+	made, said, err := Objects(form, metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, gvk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range made {
+		if o.GetObjectKind().GroupVersionKind() != gvk {
+			t.Errorf("it is a %v", o.GetObjectKind())
+		}
+		objects = append(objects, o.(interface{ GetName() string }))
+	}
+	return objects, said
+}
+
+func decode(t *testing.T, kind, spec string) (Form, schema.GroupVersionKind) {
+	t.Helper()
 	group, kind, _ := strings.Cut(kind, "/")
 	gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
 	text, err := yaml.YAMLToJSON([]byte("spec: " + spec))
@@ -114,14 +149,7 @@ func read(t *testing.T, kind, spec string) (objects []interface{ GetName() strin
 	if err := json.Unmarshal(text, form); err != nil {
 		t.Fatal(err)
 	}
-	made, said := Objects(form, metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, gvk)
-	for _, o := range made {
-		if o.GetObjectKind().GroupVersionKind() != gvk {
-			t.Errorf("it is a %v", o.GetObjectKind())
-		}
-		objects = append(objects, o.(interface{ GetName() string }))
-	}
-	return objects, said
+	return form, gvk
 }
 
 // TestWhatSparkAsksFor compares with what Spark's own documentation says.
