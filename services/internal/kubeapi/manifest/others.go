@@ -191,7 +191,17 @@ func templateGroups() map[string]schema.GroupVersion {
 	}
 }
 
-// maker reads an object for the pods that its controller makes.
+// maker is an object of another project whose pods are planned for.
+type maker struct {
+	workloads.Maker
+	place    Place
+	name     string // for messages
+	inFolder bool
+}
+
+func (m *maker) id() identity { return idOf(m.Kind, &m.Meta) }
+
+// maker reads an object for the pods that its controller makes; see makePods.
 func (r *reader) maker(doc document, h header) {
 	form := workloads.New(h.kind().GroupKind())
 	if err := json.Unmarshal(doc.json, form); err != nil {
@@ -210,22 +220,40 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
 	}
-	id := func() identity { return idOf(h.kind(), &own.ObjectMeta) }
-	if own.Name == "" && giveName(&own.ObjectMeta, func() bool { return r.makers[id()] }) { // now, as workloads are named for it
-		r.warn(doc.place, h.title(), "metadata.name", "is missing; assumed: "+own.Name)
+	of := workloads.Maker{Kind: h.kind(), Meta: own.ObjectMeta, Form: form}
+	r.makers = append(r.makers, &maker{Maker: of, place: doc.place, name: h.title(), inFolder: r.inFolder})
+}
+
+// makePods makes the workloads of the objects of other projects, when all are read: they are named for their object, which
+// may get a name that none has.
+func (r *reader) makePods() {
+	taken := map[identity]bool{}
+	for _, m := range r.makers {
+		taken[m.id()] = true
 	}
-	r.makers[id()] = true
-	objects, pods, err := workloads.Objects(form, own.ObjectMeta, h.kind())
-	if err != nil {
-		r.fail(doc.place, h.title(), "", err.Error())
-		return
-	}
-	r.warn(doc.place, h.title(), "", "planned for as the pods that its controller makes: "+pods)
-	for _, o := range objects {
-		for _, n := range legacy.Workload(o) {
-			r.warn(doc.place, h.title(), n.Field, n.Message)
+	for _, m := range r.makers {
+		if m.Meta.Name == "" && giveName(&m.Meta, func() bool { return taken[m.id()] }) {
+			r.warn(m.place, m.name, "metadata.name", "is missing; assumed: "+m.Meta.Name)
 		}
-		r.add(entry{place: doc.place, name: h.title(), object: o, maker: ownerOf(h.kind().Group, h.Kind, &own, own.Name)})
+		taken[m.id()] = true
+	}
+	for _, m := range r.makers {
+		if r.full() {
+			return
+		}
+		made, pods, err := m.Objects()
+		if err != nil {
+			r.fail(m.place, m.name, "", err.Error())
+			continue
+		}
+		r.warn(m.place, m.name, "", "planned for as the pods that its controller makes: "+pods)
+		r.inFolder = m.inFolder
+		for _, w := range made {
+			for _, n := range legacy.Workload(w.Object) {
+				r.warn(m.place, m.name, n.Field, n.Message)
+			}
+			r.add(entry{place: m.place, name: m.name, object: w.Object, made: &w})
+		}
 	}
 }
 
@@ -248,39 +276,14 @@ func (r *reader) unknownOfPods(doc document, h header, form any) {
 	}
 }
 
-// ownerOf names an object that others may belong to, in the namespace of one of them.
-func ownerOf(group, kind string, beside metav1.Object, name string) string {
-	return group + " " + kind + " " + cmp.Or(beside.GetNamespace(), metav1.NamespaceDefault) + "/" + name
-}
-
-// countOnce leaves out pods of other projects' objects that are among the files too: as their owners say, or the labels
-// that they have from there, or as their object is of a cluster whose pods are there. A DaemonSet makes pods on new nodes
-// still.
+// countOnce leaves out pods of other projects' objects that are among the files too.
 func (r *reader) countOnce() {
-	owners, pods := map[string]bool{}, false
-	var made []metav1.Object
+	live := workloads.NewLive()
 	for _, e := range r.read {
-		m, ok := e.object.(metav1.Object)
-		if !ok {
-			continue
-		}
-		if by := metav1.GetControllerOf(m); by != nil {
-			gv, _ := schema.ParseGroupVersion(by.APIVersion) // the zero value owns nothing here
-			pod, is := e.object.(*corev1.Pod)
-			pods = pods || is
-			if !is || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-				owners[ownerOf(gv.Group, by.Kind, m, by.Name)] = true
-			}
-		}
-		if p := workloads.PodOf(e.object); e.maker == "" && p != nil {
-			made = append(made, p)
-		}
+		live.Add(e.object, e.made != nil)
 	}
 	r.read = slices.DeleteFunc(r.read, func(e entry) bool {
-		m, _ := e.object.(metav1.Object)
-		_, daemons := e.object.(*appsv1.DaemonSet)
-		twice := e.maker != "" && !daemons && (owners[e.maker] || pods && m.GetUID() != "" ||
-			slices.ContainsFunc(made, func(p metav1.Object) bool { return workloads.Makes(e.object, p) }))
+		twice := e.made != nil && live.Has(e.made)
 		if twice {
 			r.warn(e.place, e.name, "", "skipped: its pods, or what makes them, are among the files too")
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/kustomize"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/skips"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/workloads"
 )
 
 // Decode reads one source; see Read.
@@ -59,7 +60,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}, makers: map[identity]bool{}}
+	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}}
 	built := r.kustomizations(sources)
 	for i, src := range sources {
 		docs, known := built[i]
@@ -77,6 +78,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 		}
 	}
 	r.warnSkipped()
+	r.makePods()
 	if o.Assume && len(r.errs) == 0 { // with errors nothing is planned for, and what could not be read would be taken for missing
 		r.assume()
 	}
@@ -125,8 +127,8 @@ type entry struct {
 	name     string // for messages
 	object   runtime.Object
 	template workloadRef
-	// The object of another project that these pods were read of; "" for what is an object by itself.
-	maker string
+	// Of pods that were read of another project's object; nil for what is an object by itself.
+	made *workloads.Made
 	// The kubelet settings that an old pool brought; isOldPool tells a pool without any.
 	kubelet   *runtime.RawExtension
 	isOldPool bool
@@ -140,7 +142,7 @@ type reader struct {
 	seen     map[identity]entry
 	inFolder bool              // whether the source that is read was named by its folder
 	patches  map[string]string // the kustomization that patches with a file, by the file's name
-	makers   map[identity]bool // the objects of other projects whose pods were read
+	makers   []*maker          // the objects of other projects whose pods are planned for
 	skipped  skips.List
 	scalers  []scaler
 	warnings []Warning
@@ -248,16 +250,16 @@ func (r *reader) list(doc document, h header, depth int) {
 		}
 		before := len(r.errs)
 		r.object(item, depth+1)
-		r.nameItem(before, i)
+		nameItem(r.errs[before:], i)
 		if r.full() {
 			return
 		}
 	}
 }
 
-// nameItem says which item of a list an error without an object is about.
-func (r *reader) nameItem(since, item int) {
-	for _, err := range r.errs[since:] {
+// nameItem says which item of a list errors without an object are about.
+func nameItem(errs []error, item int) {
+	for _, err := range errs {
 		var e *Error
 		if errors.As(err, &e) && e.Object == "" {
 			e.Object = fmt.Sprintf("items[%d]", item)

@@ -49,6 +49,30 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 			"apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{image: a}]}}}\n---\n" +
 				"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a-1}\nspec: {template: {metadata: {labels: {serving.knative.dev/service: a}}}}\n", 1, "skipped: its pods, or what makes them, are among the files too",
 		},
+		"brokers of a file and those of a cluster": {
+			"apiVersion: kafka.strimzi.io/v1beta2\nkind: Kafka\nmetadata: {name: events, namespace: ml}\nspec: {kafka: {replicas: 1}}\n---\n" +
+				strings.NewReplacer("ray.io/v1, kind: RayCluster, name: rays", "core.strimzi.io/v1beta2, kind: StrimziPodSet, name: events-kafka", "ml,",
+					"ml, labels: {strimzi.io/cluster: events, strimzi.io/name: events-kafka, strimzi.io/kind: Kafka, strimzi.io/pool-name: kafka},").Replace(pod), 1, "skipped: its pods",
+		},
+		"a service and its revision's pods": {
+			"apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a, namespace: ml}\nspec: {template: {spec: {containers: [{image: a}]}}}\n---\n" +
+				strings.NewReplacer("ray.io/v1, kind: RayCluster, name: rays", "apps/v1, kind: ReplicaSet, name: a-1", "ml,", "ml, labels: {serving.knative.dev/service: a},").Replace(pod), 1, "skipped: its pods",
+		},
+		"tasks and their pods": {
+			"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a, namespace: ml}\nspec: {tasks: [{name: b}]}\n---\n" +
+				strings.NewReplacer("ray.io/v1, kind: RayCluster", "apps/v1, kind: ReplicaSet", "ml,", "ml, labels: {volcano.sh/job-name: a, volcano.sh/task-spec: b},").Replace(pod), 1, "skipped: its pods",
+		},
+		"a service whose revision's pods have ended": {
+			"apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a, namespace: ml}\nspec: {template: {spec: {containers: [{image: a}]}}}\n---\n" +
+				strings.NewReplacer("ray.io/v1, kind: RayCluster", "apps/v1, kind: ReplicaSet", "ml,", "ml, labels: {serving.knative.dev/service: a},").Replace(strings.TrimSpace(pod)) + "\nstatus: {phase: Failed}\n", 2, "planned for",
+		},
+		"clones whose own labels another has": {
+			"apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a}]}}}\n---\n" +
+				"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web-canary}\nspec: {template: {metadata: {labels: {app: web, track: canary}}}}\n", 2, "planned for",
+		},
+		"one whose beginning is the name of another": {
+			strings.Replace(cluster, "{name: rays", "{generateName: rays-", 1) + "---\n" + strings.Replace(cluster, "name: a", "name: b", 1), 2, "1 head",
+		},
 		"one that has only a beginning": {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {generateName: a-}\nspec: {replicatedJobs: [{name: b}]}\n", 1, "1 b"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package workloads
 
 import (
-	"cmp"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,34 +9,98 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// PodOf is the namespace and the labels of the pods that an object makes; nil for one that makes none.
-func PodOf(o runtime.Object) metav1.Object {
-	of := func(namespace string, t corev1.PodTemplateSpec) metav1.Object {
-		return &metav1.ObjectMeta{Namespace: namespace, Labels: t.Labels}
+// Made is a workload that stands for pods of another project's object.
+type Made struct {
+	Object runtime.Object
+	// The object, as owner references name it.
+	owner string
+	// The labels that its controller alone gives these pods; none where all of theirs are the user's.
+	labels labels.Set
+}
+
+// Live is what is there already of a cluster: pods, what makes them, and whose they are.
+type Live struct {
+	owners   map[string]bool
+	pods     bool                   // whether any pod belongs to something
+	labelled map[label][]labels.Set // the labels of pods, by each of them
+}
+
+// NewLive is a cluster with nothing in it.
+func NewLive() *Live {
+	return &Live{owners: map[string]bool{}, labelled: map[label][]labels.Set{}}
+}
+
+// label is one of a pod's.
+type label struct{ namespace, key, value string }
+
+// Add takes an object. One that stands for the pods of another says nothing but whose that other is.
+func (l *Live) Add(o runtime.Object, stands bool) {
+	m, ok := o.(metav1.Object)
+	if !ok {
+		return
 	}
+	pod, isPod := o.(*corev1.Pod)
+	ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
+	if by := metav1.GetControllerOf(m); by != nil {
+		l.pods = l.pods || isPod
+		if gv, _ := schema.ParseGroupVersion(by.APIVersion); !ended { // the zero value owns nothing here
+			l.owners[ownerOf(gv.Group, by.Kind, m.GetNamespace(), by.Name)] = true
+		}
+	}
+	if stands || ended {
+		return
+	}
+	set := podLabels(o)
+	for key, value := range set {
+		at := label{space(m.GetNamespace()), key, value}
+		l.labelled[at] = append(l.labelled[at], set)
+	}
+}
+
+// podLabels are those of the pods that an object makes, or is; nil for one that makes none.
+func podLabels(o runtime.Object) labels.Set {
 	switch o := o.(type) {
+	case *corev1.Pod:
+		return o.Labels
 	case *appsv1.Deployment:
-		return of(o.Namespace, o.Spec.Template)
+		return o.Spec.Template.Labels
 	case *appsv1.ReplicaSet:
-		return of(o.Namespace, o.Spec.Template)
+		return o.Spec.Template.Labels
 	case *appsv1.StatefulSet:
-		return of(o.Namespace, o.Spec.Template)
+		return o.Spec.Template.Labels
 	case *batchv1.Job:
-		return of(o.Namespace, o.Spec.Template)
+		return o.Spec.Template.Labels
 	default:
 		return nil
 	}
 }
 
-// Makes says that a pod is one that the controller makes which this workload stands for.
-func Makes(o runtime.Object, pod metav1.Object) bool {
-	set, ok := o.(*appsv1.ReplicaSet)
-	namespace := func(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
-	if !ok || namespace(set.Namespace) != namespace(pod.GetNamespace()) {
+// Has says that the pods that a workload stands for, or what makes them, are there: as their owners say, or the labels that
+// they have from their controller, or as its object is of a cluster whose pods are there. A DaemonSet makes pods on new
+// nodes still.
+func (l *Live) Has(m *Made) bool {
+	if _, daemons := m.Object.(*appsv1.DaemonSet); daemons {
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
-	return err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.GetLabels()))
+	own, ok := m.Object.(metav1.Object)
+	return ok && (l.owners[m.owner] || l.pods && own.GetUID() != "" || l.hasLabelled(space(own.GetNamespace()), m.labels))
+}
+
+// hasLabelled says that pods with all of these labels are there; no labels tell nothing.
+func (l *Live) hasLabelled(namespace string, all labels.Set) bool {
+	var fewest []labels.Set
+	for key, value := range all {
+		have := l.labelled[label{namespace, key, value}]
+		if len(have) == 0 {
+			return false
+		}
+		if fewest == nil || len(have) < len(fewest) {
+			fewest = have
+		}
+	}
+	selector := labels.SelectorFromValidatedSet(all)
+	return slices.ContainsFunc(fewest, func(have labels.Set) bool { return selector.Matches(have) })
 }

@@ -84,22 +84,24 @@ type group struct {
 	ends bool
 }
 
-// Objects are the workloads that make the pods of an object with this metadata, which has a name, of its kind, and how
-// many of which there are, in words: "1 head, 3 workers". Numbers of pods that a
-// manifest can't ask for are an error, which names their groups.
-func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (objects []runtime.Object, said string, err error) {
-	if w, ok := f.(whole); ok {
-		o, said := w.object()
-		o.GetObjectKind().SetGroupVersionKind(kind)
-		return []runtime.Object{o}, said, nil
+// Objects are the workloads that make an object's pods, and how many of which there are, in words: "1 head, 3 workers".
+// Numbers of pods that a manifest can't ask for are an error, which names their groups.
+func (m *Maker) Objects() (made []Made, said string, err error) {
+	add := func(o runtime.Object, labels map[string]string) {
+		o.GetObjectKind().SetGroupVersionKind(m.Kind)
+		made = append(made, Made{Object: o, owner: m.owner(), labels: labels})
 	}
-	g, ok := f.(grouped)
+	if w, ok := m.Form.(whole); ok {
+		o, said := w.object()
+		add(o, nil) // all labels of its pods are the user's
+		return made, said, nil
+	}
+	g, ok := m.Form.(grouped)
 	if !ok {
 		return nil, "", nil
 	}
-	meta.GenerateName = ""
 	var words, wrong []string
-	for _, g := range g.groups(meta) {
+	for _, g := range g.groups(m.Meta) {
 		if err := replicas.Check(g.pods); err != nil {
 			wrong = append(wrong, strings.TrimPrefix(g.name+": "+err.Error(), ": "))
 			continue
@@ -107,13 +109,12 @@ func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (obje
 		if g.pods == 0 {
 			continue
 		}
-		own := *meta.DeepCopy()
+		own := *m.Meta.DeepCopy()
+		own.GenerateName = ""
 		if g.name != "" {
 			own.Name += "-" + g.name
 		}
-		o := g.workload(own)
-		o.GetObjectKind().SetGroupVersionKind(kind)
-		objects = append(objects, o)
+		add(g.workload(own), g.labels)
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%d %s", g.pods, g.name)))
 	}
 	switch {
@@ -122,7 +123,7 @@ func Objects(f Form, meta metav1.ObjectMeta, kind schema.GroupVersionKind) (obje
 	case len(words) == 0:
 		return nil, "none", nil
 	default:
-		return objects, strings.Join(words, ", ") + ignored(meta.Annotations), nil
+		return made, strings.Join(words, ", ") + ignored(m.Meta.Annotations), nil
 	}
 }
 

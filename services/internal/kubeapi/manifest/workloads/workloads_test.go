@@ -89,7 +89,8 @@ func TestNumbersNameTheirGroup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			form, gvk := decode(t, tt.kind, tt.spec)
-			if _, _, err := Objects(form, metav1.ObjectMeta{Name: "demo"}, gvk); err == nil || err.Error() != tt.want {
+			m := Maker{Kind: gvk, Meta: metav1.ObjectMeta{Name: "demo"}, Form: form}
+			if _, _, err := m.Objects(); err == nil || err.Error() != tt.want {
 				t.Errorf("%v, want %s", err, tt.want)
 			}
 		})
@@ -124,11 +125,13 @@ func TestWhatTheirPodsAreLike(t *testing.T) {
 func read(t *testing.T, kind, spec string) (objects []interface{ GetName() string }, said string) {
 	t.Helper()
 	form, gvk := decode(t, kind, spec)
-	made, said, err := Objects(form, metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, gvk)
+	m := Maker{Kind: gvk, Meta: metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, Form: form}
+	made, said, err := m.Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range made {
+	for _, m := range made {
+		o := m.Object
 		if o.GetObjectKind().GroupVersionKind() != gvk {
 			t.Errorf("it is a %v", o.GetObjectKind())
 		}
