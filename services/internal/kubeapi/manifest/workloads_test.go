@@ -70,6 +70,10 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 			"apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a}]}}}\n---\n" +
 				"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web-canary}\nspec: {template: {metadata: {labels: {app: web, track: canary}}}}\n", 2, "planned for",
 		},
+		"metrics beside the alerts of the same name": {
+			"apiVersion: monitoring.coreos.com/v1\nkind: Prometheus\nmetadata: {name: main}\nspec: {replicas: 2}\n---\n" +
+				"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: alertmanager-main}\nspec: {template: {metadata: {labels: {alertmanager: main, app.kubernetes.io/instance: main, app.kubernetes.io/managed-by: prometheus-operator, app.kubernetes.io/name: alertmanager}}}}\n", 2, "planned for",
+		},
 		"one whose beginning is the name of another": {
 			strings.Replace(cluster, "{name: rays", "{generateName: rays-", 1) + "---\n" + strings.Replace(cluster, "name: a", "name: b", 1), 2, "1 head",
 		},

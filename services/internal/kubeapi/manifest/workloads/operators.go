@@ -27,6 +27,17 @@ func (p *placement) pod(name string, r corev1.ResourceRequirements) corev1.PodTe
 	}}
 }
 
+// podMetadata is what users want of the metadata of pods that an operator makes.
+type podMetadata struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// put gives a pod this metadata, beside what it has.
+func (m *podMetadata) put(t *corev1.PodTemplateSpec) {
+	t.Labels, t.Annotations = joined(t.Labels, m.Labels), joined(t.Annotations, m.Annotations)
+}
+
 // apart keeps pods with these labels in domains of their own, where that is possible or in any case.
 func apart(labels map[string]string, key string, required bool) *corev1.PodAntiAffinity {
 	term := corev1.PodAffinityTerm{LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: key}
@@ -45,6 +56,7 @@ type postgres struct {
 		PriorityClassName string                            `json:"priorityClassName"`
 		SchedulerName     string                            `json:"schedulerName"`
 		Spread            []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints"`
+		Inherited         podMetadata                       `json:"inheritedMetadata"`
 		Affinity          struct {
 			NodeSelector map[string]string       `json:"nodeSelector"`
 			NodeAffinity *corev1.NodeAffinity    `json:"nodeAffinity"`
@@ -74,10 +86,13 @@ func (c *postgres) groups(meta metav1.ObjectMeta) []group {
 		NodeSelector: a.NodeSelector, Affinity: affinity, Tolerations: a.Tolerations, Spread: c.Spec.Spread,
 		PriorityClassName: c.Spec.PriorityClassName, SchedulerName: c.Spec.SchedulerName,
 	}
-	return []group{{pods: or(c.Spec.Instances, 1), template: p.pod("postgres", c.Spec.Resources), labels: labels}}
+	t := p.pod("postgres", c.Spec.Resources)
+	c.Spec.Inherited.put(&t)
+	return []group{{pods: or(c.Spec.Instances, 1), template: t, labels: labels}}
 }
 
-// elasticsearch is Elastic's; its sets of nodes have templates of their own, with memory where they ask for none.
+// elasticsearch is Elastic's; its sets of nodes have templates of their own, with memory where they ask for none. Its pods
+// keep apart as those of one cluster, and are spread as those of a set, by the name of its StatefulSet.
 type elasticsearch struct {
 	Spec struct {
 		Sets []struct {
@@ -90,12 +105,15 @@ type elasticsearch struct {
 
 func (e *elasticsearch) groups(meta metav1.ObjectMeta) (out []group) {
 	for _, s := range e.Spec.Sets {
-		labels := map[string]string{"elasticsearch.k8s.elastic.co/cluster-name": meta.Name}
+		cluster := map[string]string{"elasticsearch.k8s.elastic.co/cluster-name": meta.Name}
 		t := *s.Pod.DeepCopy()
 		main(&t.Spec, "elasticsearch", "2Gi")
 		if t.Spec.Affinity == nil {
-			t.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: apart(labels, corev1.LabelHostname, false)}
+			t.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: apart(cluster, corev1.LabelHostname, false)}
 		}
+		labels := joined(cluster, map[string]string{
+			"common.k8s.elastic.co/type": "elasticsearch", "elasticsearch.k8s.elastic.co/statefulset-name": meta.Name + "-es-" + s.Name,
+		})
 		out = append(out, group{name: s.Name, pods: int64(s.Count), template: t, labels: labels})
 	}
 	return out
@@ -112,7 +130,9 @@ type kibana struct {
 func (k *kibana) groups(meta metav1.ObjectMeta) []group {
 	t := *k.Spec.Pod.DeepCopy()
 	main(&t.Spec, "kibana", "1Gi")
-	return []group{{pods: int64(k.Spec.Count), template: t, labels: map[string]string{"kibana.k8s.elastic.co/name": meta.Name}}}
+	return []group{{pods: int64(k.Spec.Count), template: t, labels: map[string]string{
+		"common.k8s.elastic.co/type": "kibana", "kibana.k8s.elastic.co/name": meta.Name,
+	}}}
 }
 
 // main gives a pod the container that its operator runs, with this memory where nothing else is said of it.
@@ -133,70 +153,4 @@ func main(spec *corev1.PodSpec, name, memory string) {
 		bytes := resource.MustParse(memory)
 		c.Resources.Requests, c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: bytes}, corev1.ResourceList{corev1.ResourceMemory: bytes}
 	}
-}
-
-// strimziPods are what Strimzi's kinds say of their pods.
-type strimziPods struct {
-	Replicas  int32                       `json:"replicas"`
-	Resources corev1.ResourceRequirements `json:"resources"`
-	Template  struct {
-		Pod placement `json:"pod"`
-	} `json:"template"`
-}
-
-func (p *strimziPods) group(name, cluster, part string) group {
-	return group{
-		name: name, pods: int64(p.Replicas), template: p.Template.Pod.pod(part, p.Resources),
-		labels: map[string]string{"strimzi.io/cluster": cluster, "strimzi.io/name": cluster + "-" + part, "strimzi.io/kind": "Kafka"},
-	}
-}
-
-// kafkaPool is Strimzi's KafkaNodePool.
-type kafkaPool struct {
-	Spec strimziPods `json:"spec"`
-}
-
-func (p *kafkaPool) groups(meta metav1.ObjectMeta) []group {
-	g := p.Spec.group("", cmp.Or(meta.Labels["strimzi.io/cluster"], meta.Name), "kafka")
-	g.labels["strimzi.io/pool-name"] = meta.Name
-	return []group{g}
-}
-
-// kafka is Strimzi's: its brokers are those of its pools, unless it has none, and its own operator is a pod beside them.
-type kafka struct {
-	Spec struct {
-		Kafka     strimziPods `json:"kafka"`
-		ZooKeeper strimziPods `json:"zookeeper"`
-		Operator  *struct{}   `json:"entityOperator"`
-	} `json:"spec"`
-}
-
-func (k *kafka) groups(meta metav1.ObjectMeta) (out []group) {
-	if meta.Annotations["strimzi.io/node-pools"] != "enabled" {
-		out = append(out, k.Spec.Kafka.group("kafka", meta.Name, "kafka"))
-	}
-	out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta.Name, "zookeeper"))
-	if k.Spec.Operator != nil {
-		operator := strimziPods{Replicas: 1}
-		out = append(out, operator.group("entity-operator", meta.Name, "entity-operator"))
-	}
-	return out
-}
-
-// prometheus is the Prometheus operator's; its Alertmanager says the same, but for shards.
-type prometheus struct {
-	Spec struct {
-		placement `json:",inline"`
-		Replicas  *int32                      `json:"replicas"`
-		Shards    *int32                      `json:"shards"`
-		Paused    bool                        `json:"paused"`
-		Resources corev1.ResourceRequirements `json:"resources"`
-	} `json:"spec"`
-}
-
-func (p *prometheus) groups(meta metav1.ObjectMeta) []group {
-	return []group{{
-		pods: times(or(p.Spec.Replicas, 1), or(p.Spec.Shards, 1)), template: p.Spec.pod("prometheus", p.Spec.Resources),
-		labels: map[string]string{"app.kubernetes.io/instance": meta.Name, "app.kubernetes.io/managed-by": "prometheus-operator"},
-	}}
 }

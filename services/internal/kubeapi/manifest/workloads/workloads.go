@@ -59,7 +59,7 @@ func forms() map[schema.GroupKind]func() Form {
 		gk("keda.sh", "ScaledJob"):                              func() Form { return &scaledJob{} },
 		gk("kibana.k8s.elastic.co", "Kibana"):                   func() Form { return &kibana{} },
 		gk("leaderworkerset.x-k8s.io", "LeaderWorkerSet"):       func() Form { return &leaderWorkerSet{} },
-		gk("monitoring.coreos.com", "Alertmanager"):             func() Form { return &prometheus{} },
+		gk("monitoring.coreos.com", "Alertmanager"):             func() Form { return &alertmanager{} },
 		gk("monitoring.coreos.com", "Prometheus"):               func() Form { return &prometheus{} },
 		gk("postgresql.cnpg.io", "Cluster"):                     func() Form { return &postgres{} },
 		gk("ray.io", "RayCluster"):                              func() Form { return &rayCluster{} },

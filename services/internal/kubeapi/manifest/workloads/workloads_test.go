@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
@@ -52,7 +54,11 @@ func TestTheirPods(t *testing.T) {
 		"a dashboard":         {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
 		"brokers":             {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
 		"a pool of brokers":   {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
-		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "4"},
+		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
+		"metrics, no shards":  {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
+		"metrics, no pods":    {"monitoring.coreos.com/Prometheus", "{replicas: -1, shards: 2147483647}", "none"},
+		"metrics, paused":     {"monitoring.coreos.com/Prometheus", "{paused: true}", "1"},
+		"alerts":              {"monitoring.coreos.com/Alertmanager", "{replicas: 3}", "3"},
 		"a model":             {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
 		"a field misplaced":   {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
 		"a Job for each":      {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
@@ -83,6 +89,7 @@ func TestNumbersNameTheirGroup(t *testing.T) {
 	for name, tt := range map[string]struct{ kind, spec, want string }{
 		"more than a number holds": {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 65536, leaderWorkerTemplate: {size: 65537}}", "workers: 4294967296 pods; want 0 to 100000"},
 		"two that are wrong":       {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: a, count: -1}, {name: b, count: 3}, {name: c, count: 100001}]}", "a: -1 pods; want 0 to 100000, c: 100001 pods; want 0 to 100000"},
+		"shards beyond measure":    {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2147483647}", "4294967294 pods; want 0 to 100000"},
 		"one without a name":       {"kibana.k8s.elastic.co/Kibana", "{count: -2}", "-2 pods; want 0 to 100000"},
 		"fewer groups than none":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: -1, leaderWorkerTemplate: {size: 1}}", "leaders: -1 pods; want 0 to 100000, workers: -1 pods; want 0 to 100000"},
 	} {
@@ -119,6 +126,59 @@ func TestWhatTheirPodsAreLike(t *testing.T) {
 	objects, _ = read(t, "batch.volcano.sh/Job", "{tasks: [{name: ps, template: "+pod+"}]}")
 	if task := objects[0].(*batchv1.Job).Spec.Template.Spec; task.SchedulerName != "volcano" || task.RestartPolicy != corev1.RestartPolicyNever {
 		t.Errorf("the task is %+v", task)
+	}
+}
+
+// TestTheirPodsHaveTheLabelsOfTheirController: users' own rules select by them, and by those that they want on the pods.
+func TestTheirPodsHaveTheLabelsOfTheirController(t *testing.T) {
+	t.Parallel()
+	for kind, tt := range map[string]struct {
+		spec string
+		want []string // for each workload
+	}{
+		"elasticsearch.k8s.elastic.co/Elasticsearch": {"{nodeSets: [{name: data, count: 3, podTemplate: {metadata: {labels: {team: a}}}}]}", []string{
+			"common.k8s.elastic.co/type=elasticsearch,elasticsearch.k8s.elastic.co/cluster-name=demo,elasticsearch.k8s.elastic.co/statefulset-name=demo-es-data,team=a",
+		}},
+		"kibana.k8s.elastic.co/Kibana": {"{count: 1}", []string{"common.k8s.elastic.co/type=kibana,kibana.k8s.elastic.co/name=demo"}},
+		"monitoring.coreos.com/Alertmanager": {"{podMetadata: {labels: {team: a, alertmanager: b}}}", []string{
+			"alertmanager=demo,app.kubernetes.io/instance=demo,app.kubernetes.io/managed-by=prometheus-operator,app.kubernetes.io/name=alertmanager,team=a",
+		}},
+		"monitoring.coreos.com/Prometheus": {"{shards: 2, podMetadata: {labels: {team: a}}}", []string{
+			"app.kubernetes.io/instance=demo,app.kubernetes.io/managed-by=prometheus-operator,app.kubernetes.io/name=prometheus,operator.prometheus.io/name=demo,operator.prometheus.io/shard=0,prometheus=demo,team=a",
+			"app.kubernetes.io/instance=demo,app.kubernetes.io/managed-by=prometheus-operator,app.kubernetes.io/name=prometheus,operator.prometheus.io/name=demo,operator.prometheus.io/shard=1,prometheus=demo,team=a",
+		}},
+		"postgresql.cnpg.io/Cluster": {"{inheritedMetadata: {labels: {team: a}}}", []string{"cnpg.io/cluster=demo,cnpg.io/podRole=instance,team=a"}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			objects, _ := read(t, kind, tt.spec)
+			var got []string
+			for _, o := range objects {
+				got = append(got, labels.Set(o.(*appsv1.ReplicaSet).Spec.Template.Labels).String())
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestShardsAreSpreadAsTheOperatorKnows: a rule may be one of the pods of a shard, or of all, by labels that the operator adds.
+func TestShardsAreSpreadAsTheOperatorKnows(t *testing.T) {
+	t.Parallel()
+	objects, _ := read(t, "monitoring.coreos.com/Prometheus", "{nodeSelector: {a: b}, topologySpreadConstraints: [{topologyKey: a, additionalLabelSelectors: OnShard}, "+
+		"{topologyKey: b, additionalLabelSelectors: OnResource, labelSelector: {matchLabels: {team: a}}}, {topologyKey: c}]}")
+	spec := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec
+	rules := spec.TopologySpreadConstraints
+	if len(rules) != 3 || rules[2].LabelSelector != nil || spec.NodeSelector["a"] != "b" {
+		t.Fatalf("%+v", spec)
+	}
+	shard, all := rules[0].LabelSelector.MatchLabels, rules[1].LabelSelector.MatchLabels
+	if rules[0].TopologyKey != "a" || shard["operator.prometheus.io/shard"] != "0" || shard["prometheus"] != "demo" {
+		t.Errorf("of a shard: %v", shard)
+	}
+	if _, has := all["operator.prometheus.io/shard"]; has || all["prometheus"] != "demo" || all["team"] != "a" {
+		t.Errorf("of all: %v", all)
 	}
 }
 
