@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -20,36 +21,57 @@ type inference struct {
 }
 
 type component struct {
-	least *int32
-	spec  corev1.PodSpec
+	least    *int32
+	metadata podMetadata
+	spec     corev1.PodSpec
 }
 
 // UnmarshalJSON reads a component as a pod with a number of replicas.
 func (c *component) UnmarshalJSON(text []byte) error {
 	var own struct {
 		corev1.PodSpec `json:",inline"`
-		Least          *int32 `json:"minReplicas"`
+		podMetadata    `json:",inline"`
+
+		Least *int32 `json:"minReplicas"`
 	}
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	c.least, c.spec = own.Least, own.PodSpec
+	c.least, c.metadata, c.spec = own.Least, own.podMetadata, own.PodSpec
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
+	server := 0 // the first, of those that have no model
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(frameworks(), name) {
 			continue
 		}
-		var server corev1.Container
-		if err := json.Unmarshal(all[name], &server); err != nil {
+		var own corev1.Container
+		if err := json.Unmarshal(all[name], &own); err != nil {
 			return err
 		}
-		server.Name, server.Image = "kserve-container", "kserve"
-		c.spec.Containers = append(c.spec.Containers, server)
+		own.Name, own.Image = "kserve-container", "kserve"
+		server = len(c.spec.Containers)
+		c.spec.Containers = append(c.spec.Containers, own)
+	}
+	for i := range c.spec.Containers {
+		one := &c.spec.Containers[i]
+		one.Image = cmp.Or(one.Image, "kserve")
+		if i == server {
+			setServerDefaults(&one.Resources)
+		}
 	}
 	return nil
+}
+
+// setServerDefaults gives a model's server what KServe's own settings have, of each resource for which it says nothing.
+func setServerDefaults(r *corev1.ResourceRequirements) {
+	for _, list := range []*corev1.ResourceList{&r.Requests, &r.Limits} {
+		had := *list
+		*list = amounts("1", "2Gi")
+		maps.Copy(*list, had)
+	}
 }
 
 // frameworks are the fields of a component that say a model, and how its server runs.
@@ -66,17 +88,10 @@ func (s *inference) groups(meta metav1.ObjectMeta) (out []group) {
 		if len(c.spec.Containers) == 0 {
 			continue
 		}
-		for i := range c.spec.Containers {
-			one := &c.spec.Containers[i]
-			if len(one.Resources.Requests) == 0 && len(one.Resources.Limits) == 0 { // as KServe's own settings have it
-				one.Resources = corev1.ResourceRequirements{Requests: amounts("1", "2Gi"), Limits: amounts("1", "2Gi")}
-			}
-			if one.Image == "" {
-				one.Image = "kserve"
-			}
-		}
+		t := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: c.spec} // its pods have its own labels
+		c.metadata.put(&t)
 		out = append(out, group{
-			name: name, pods: max(or(c.least, 1), 1), template: corev1.PodTemplateSpec{Spec: c.spec},
+			name: name, pods: max(or(c.least, 1), 1), template: t,
 			labels: map[string]string{"serving.kserve.io/inferenceservice": meta.Name, "component": name},
 		})
 	}

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -113,11 +114,6 @@ func TestWhatTheirPodsAreLike(t *testing.T) {
 	if head.Name != "demo-head" || head.Namespace != "ml" || len(head.Spec.Template.Spec.Containers) != 2 || head.Spec.Template.Labels["ray.io/group"] != "headgroup" || selector.Empty() {
 		t.Errorf("the head is %+v", head)
 	}
-	objects, _ = read(t, "serving.kserve.io/InferenceService", "{predictor: {tolerations: [{key: a}], sklearn: {storageUri: 'gs://a'}}}")
-	server := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec
-	if requests := server.Containers[0].Resources.Requests; requests.Memory().String() != "2Gi" || len(server.Tolerations) != 1 {
-		t.Errorf("the server is %+v", server)
-	}
 	objects, _ = read(t, "postgresql.cnpg.io/Cluster", "{instances: 3, affinity: {podAntiAffinityType: required, topologyKey: zone, nodeSelector: {a: b}}}")
 	db := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec
 	if terms := db.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(terms) != 1 || terms[0].TopologyKey != "zone" || db.NodeSelector["a"] != "b" {
@@ -147,7 +143,8 @@ func TestTheirPodsHaveTheLabelsOfTheirController(t *testing.T) {
 			"app.kubernetes.io/instance=demo,app.kubernetes.io/managed-by=prometheus-operator,app.kubernetes.io/name=prometheus,operator.prometheus.io/name=demo,operator.prometheus.io/shard=0,prometheus=demo,team=a",
 			"app.kubernetes.io/instance=demo,app.kubernetes.io/managed-by=prometheus-operator,app.kubernetes.io/name=prometheus,operator.prometheus.io/name=demo,operator.prometheus.io/shard=1,prometheus=demo,team=a",
 		}},
-		"postgresql.cnpg.io/Cluster": {"{inheritedMetadata: {labels: {team: a}}}", []string{"cnpg.io/cluster=demo,cnpg.io/podRole=instance,team=a"}},
+		"serving.kserve.io/InferenceService": {"{predictor: {labels: {team: a, owner: c}, sklearn: {}}}", []string{"component=predictor,owner=c,serving.kserve.io/inferenceservice=demo,team=a"}},
+		"postgresql.cnpg.io/Cluster":         {"{inheritedMetadata: {labels: {team: a}}}", []string{"cnpg.io/cluster=demo,cnpg.io/podRole=instance,team=a"}},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -161,6 +158,50 @@ func TestTheirPodsHaveTheLabelsOfTheirController(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestModelsHaveWhatKServeAsksFor: its settings fill in each resource by itself, for the model's server, and for no container
+// beside it.
+func TestModelsHaveWhatKServeAsksFor(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ predictor, requests, limits, image string }{
+		"nothing said":      {"{tolerations: [{key: a}], sklearn: {storageUri: 'gs://a'}}", "cpu=1 memory=2Gi", "cpu=1 memory=2Gi", "kserve"},
+		"a GPU alone":       {"{model: {resources: {limits: {nvidia.com/gpu: 1}}}}", "cpu=1 memory=2Gi", "cpu=1 memory=2Gi nvidia.com/gpu=1", "kserve"},
+		"a limit of memory": {"{model: {resources: {limits: {memory: 8Gi}}}}", "cpu=1 memory=2Gi", "cpu=1 memory=8Gi", "kserve"},
+		"requests of both":  {"{model: {resources: {requests: {cpu: 500m, memory: 1Gi}}}}", "cpu=500m memory=1Gi", "cpu=1 memory=2Gi", "kserve"},
+		"one of the user's": {"{containers: [{name: a, image: b, resources: {requests: {cpu: 3}, limits: {cpu: 4}}}]}", "cpu=3 memory=2Gi", "cpu=4 memory=2Gi", "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, _ := read(t, "serving.kserve.io/InferenceService", "{predictor: "+tt.predictor+"}")
+			server := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec.Containers[0]
+			if requests, limits := amountsOf(server.Resources.Requests), amountsOf(server.Resources.Limits); requests != tt.requests || limits != tt.limits || server.Image != tt.image {
+				t.Errorf("%s, limits %s, image %s", requests, limits, server.Image)
+			}
+		})
+	}
+	objects, _ := read(t, "serving.kserve.io/InferenceService", "{predictor: {tolerations: [{key: a}], containers: [{name: beside}], sklearn: {}}, transformer: {containers: [{name: a}, {name: b}]}}")
+	predictor, transformer := objects[0].(*appsv1.ReplicaSet).Spec.Template.Spec, objects[1].(*appsv1.ReplicaSet).Spec.Template.Spec
+	for what, got := range map[string]string{
+		"beside a model":  amountsOf(predictor.Containers[0].Resources.Requests) + "," + amountsOf(predictor.Containers[1].Resources.Requests),
+		"beside a server": amountsOf(transformer.Containers[1].Resources.Requests) + "," + amountsOf(transformer.Containers[0].Resources.Requests),
+	} {
+		if got != ",cpu=1 memory=2Gi" {
+			t.Errorf("a container %s: %s", what, got)
+		}
+	}
+	if len(predictor.Tolerations) != 1 {
+		t.Errorf("the predictor tolerates %v", predictor.Tolerations)
+	}
+}
+
+func amountsOf(list corev1.ResourceList) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		amount := list[name]
+		words = append(words, string(name)+"="+amount.String())
+	}
+	return strings.Join(words, " ")
 }
 
 // TestShardsAreSpreadAsTheOperatorKnows: a rule may be one of the pods of a shard, or of all, by labels that the operator adds.
@@ -185,7 +226,7 @@ func TestShardsAreSpreadAsTheOperatorKnows(t *testing.T) {
 func read(t *testing.T, kind, spec string) (objects []interface{ GetName() string }, said string) {
 	t.Helper()
 	form, gvk := decode(t, kind, spec)
-	m := Maker{Kind: gvk, Meta: metav1.ObjectMeta{Namespace: "ml", Name: "demo"}, Form: form}
+	m := Maker{Kind: gvk, Meta: metav1.ObjectMeta{Namespace: "ml", Name: "demo", Labels: map[string]string{"owner": "b"}}, Form: form}
 	made, said, err := m.Objects()
 	if err != nil {
 		t.Fatal(err)
