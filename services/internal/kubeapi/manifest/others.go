@@ -231,15 +231,21 @@ func (r *reader) makePods() {
 	for _, m := range r.makers {
 		taken[m.id()] = true
 	}
+	all := make([]*workloads.Maker, 0, len(r.makers))
 	for _, m := range r.makers {
 		if m.Meta.Name == "" && giveName(&m.Meta, func() bool { return taken[m.id()] }) {
 			r.warn(m.place, m.name, "metadata.name", "is missing; assumed: "+m.Meta.Name)
 		}
 		taken[m.id()] = true
+		all = append(all, &m.Maker)
 	}
+	workloads.Join(all)
 	for _, m := range r.makers {
 		if r.full() {
 			return
+		}
+		for _, n := range m.Notes {
+			r.warn(m.place, m.name, n.Field, n.Message)
 		}
 		made, pods, err := m.Objects()
 		if err != nil {

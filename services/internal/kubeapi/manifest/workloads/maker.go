@@ -12,7 +12,16 @@ type Maker struct {
 	Kind schema.GroupVersionKind
 	Meta metav1.ObjectMeta // with a name when Objects is asked
 	Form Form
+	// Notes are what the user should know of it; Join adds them.
+	Notes []Note
 }
+
+// Note is what the user should know of a field.
+type Note struct{ Field, Message string }
+
+// Join tells objects of those beside them, of which they take things over: all have names, and none has been asked for its
+// Objects yet.
+func Join(all []*Maker) { joinPools(all) }
 
 func (m *Maker) owner() string {
 	return ownerOf(m.Kind.Group, m.Kind.Kind, m.Meta.Namespace, m.Meta.Name)

@@ -2,55 +2,142 @@ package workloads
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// strimziCluster is the label that says which Kafka a pool belongs to.
+const strimziCluster = "strimzi.io/cluster"
+
 // strimziPods are what Strimzi's kinds say of their pods.
 type strimziPods struct {
-	Replicas  int32                       `json:"replicas"`
-	Resources corev1.ResourceRequirements `json:"resources"`
-	Template  struct {
-		Pod placement `json:"pod"`
-	} `json:"template"`
+	Replicas  int32                        `json:"replicas"`
+	Resources *corev1.ResourceRequirements `json:"resources"`
+	Template  *strimziTemplate             `json:"template"`
 }
 
-func (p *strimziPods) group(name, cluster, part string) group {
+type strimziTemplate struct {
+	Pod struct {
+		placement `json:",inline"`
+		Metadata  podMetadata `json:"metadata"`
+	} `json:"pod"`
+}
+
+// group are these pods, of an object with this metadata, as a part of a cluster.
+func (p *strimziPods) group(name string, meta metav1.ObjectMeta, cluster, part string) group {
+	template := cmp.Or(p.Template, &strimziTemplate{})
+	t := template.Pod.pod(part, *cmp.Or(p.Resources, &corev1.ResourceRequirements{}))
+	t.Labels = joined(inherited(meta.Labels), map[string]string{
+		"app.kubernetes.io/name": part, "app.kubernetes.io/instance": cluster, "app.kubernetes.io/part-of": "strimzi-" + cluster,
+		"app.kubernetes.io/managed-by": "strimzi-cluster-operator", "strimzi.io/component-type": part,
+	})
+	template.Pod.Metadata.put(&t)
 	return group{
-		name: name, pods: int64(p.Replicas), template: p.Template.Pod.pod(part, p.Resources),
-		labels: map[string]string{"strimzi.io/cluster": cluster, "strimzi.io/name": cluster + "-" + part, "strimzi.io/kind": "Kafka"},
+		name: name, pods: int64(p.Replicas), template: t,
+		labels: map[string]string{strimziCluster: cluster, "strimzi.io/name": cluster + "-" + part, "strimzi.io/kind": "Kafka"},
 	}
+}
+
+// inherited are the labels of an object that its pods have, too: all but those that describe the object.
+func inherited(labels map[string]string) map[string]string {
+	out := maps.Clone(labels)
+	maps.DeleteFunc(out, func(key, _ string) bool {
+		return strings.HasPrefix(key, "app.kubernetes.io/") && key != "app.kubernetes.io/part-of" || strings.HasPrefix(key, "kustomize.toolkit.fluxcd.io")
+	})
+	return out
 }
 
 // kafkaPool is Strimzi's KafkaNodePool.
 type kafkaPool struct {
-	Spec strimziPods `json:"spec"`
+	Spec struct {
+		strimziPods `json:",inline"`
+		Roles       []string `json:"roles"`
+	} `json:"spec"`
+}
+
+func (p *kafkaPool) cluster(meta metav1.ObjectMeta) string {
+	return cmp.Or(meta.Labels[strimziCluster], meta.Name)
 }
 
 func (p *kafkaPool) groups(meta metav1.ObjectMeta) []group {
-	g := p.Spec.group("", cmp.Or(meta.Labels["strimzi.io/cluster"], meta.Name), "kafka")
+	g := p.Spec.group("", meta, p.cluster(meta), "kafka")
+	for _, role := range []string{"broker", "controller"} {
+		metav1.SetMetaDataLabel(&g.template.ObjectMeta, "strimzi.io/"+role+"-role", strconv.FormatBool(slices.Contains(p.Spec.Roles, role)))
+	}
 	g.labels["strimzi.io/pool-name"] = meta.Name
 	return []group{g}
 }
 
-// kafka is Strimzi's: its brokers are those of its pools, unless it has none, and its own operator is a pod beside them.
+// kafka is Strimzi's: its brokers are those of its pools, unless it has none, and its own operators are a pod beside them.
 type kafka struct {
 	Spec struct {
 		Kafka     strimziPods `json:"kafka"`
 		ZooKeeper strimziPods `json:"zookeeper"`
-		Operator  *struct{}   `json:"entityOperator"`
+		Operator  struct {
+			Topics   *strimziPods     `json:"topicOperator"`
+			Users    *strimziPods     `json:"userOperator"`
+			Template *strimziTemplate `json:"template"`
+		} `json:"entityOperator"`
 	} `json:"spec"`
+
+	hasPools bool
 }
 
 func (k *kafka) groups(meta metav1.ObjectMeta) (out []group) {
-	if meta.Annotations["strimzi.io/node-pools"] != "enabled" {
-		out = append(out, k.Spec.Kafka.group("kafka", meta.Name, "kafka"))
+	pools := meta.Annotations["strimzi.io/node-pools"]
+	if pools != "enabled" && (!k.hasPools || pools == "disabled") {
+		out = append(out, k.Spec.Kafka.group("kafka", meta, meta.Name, "kafka"))
 	}
-	out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta.Name, "zookeeper"))
-	if k.Spec.Operator != nil {
-		operator := strimziPods{Replicas: 1}
-		out = append(out, operator.group("entity-operator", meta.Name, "entity-operator"))
+	out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta, meta.Name, "zookeeper"))
+	return append(out, k.operators(meta)...)
+}
+
+// operators are a pod with a container for each of the two that there is.
+func (k *kafka) operators(meta metav1.ObjectMeta) []group {
+	var containers []corev1.Container
+	for _, of := range []struct {
+		name string
+		pods *strimziPods
+	}{{"topic-operator", k.Spec.Operator.Topics}, {"user-operator", k.Spec.Operator.Users}} {
+		if of.pods != nil {
+			containers = append(containers, corev1.Container{Name: of.name, Image: of.name, Resources: *cmp.Or(of.pods.Resources, &corev1.ResourceRequirements{})})
+		}
 	}
-	return out
+	if len(containers) == 0 {
+		return nil
+	}
+	pod := strimziPods{Replicas: 1, Template: k.Spec.Operator.Template}
+	g := pod.group("entity-operator", meta, meta.Name, "entity-operator")
+	g.template.Spec.Containers = containers
+	return []group{g}
+}
+
+// joinPools gives pools of brokers what they do not say themselves and their Kafka does.
+func joinPools(all []*Maker) {
+	clusters := map[string][]*kafka{}
+	for _, m := range all {
+		if k, ok := m.Form.(*kafka); ok {
+			clusters[m.owner()] = append(clusters[m.owner()], k)
+		}
+	}
+	for _, m := range all {
+		pool, ok := m.Form.(*kafkaPool)
+		if !ok {
+			continue
+		}
+		name, own := pool.cluster(m.Meta), &pool.Spec.strimziPods
+		of := clusters[ownerOf(m.Kind.Group, "Kafka", m.Meta.Namespace, name)]
+		for _, k := range of {
+			k.hasPools = true
+			own.Resources, own.Template = cmp.Or(own.Resources, k.Spec.Kafka.Resources), cmp.Or(own.Template, k.Spec.Kafka.Template)
+		}
+		if len(of) == 0 && own.Resources == nil {
+			m.Notes = append(m.Notes, Note{"spec.resources", "is missing, and Kafka " + name + ", which may say it for its pools, is not among the files; assumed: none"})
+		}
+	}
 }

@@ -54,6 +54,7 @@ func TestTheirPods(t *testing.T) {
 		"a search engine":     {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
 		"a dashboard":         {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
 		"brokers":             {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
+		"brokers of pools":    {"kafka.strimzi.io/Kafka", "{kafka: {}, entityOperator: {}}", "none"},
 		"a pool of brokers":   {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
 		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
 		"metrics, no shards":  {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
@@ -192,6 +193,53 @@ func TestModelsHaveWhatKServeAsksFor(t *testing.T) {
 	}
 	if len(predictor.Tolerations) != 1 {
 		t.Errorf("the predictor tolerates %v", predictor.Tolerations)
+	}
+}
+
+// TestPoolsTakeOverFromTheirKafka: what a pool says of resources and of its template counts as a whole, and what it does not
+// say is that of its Kafka.
+func TestPoolsTakeOverFromTheirKafka(t *testing.T) {
+	t.Parallel()
+	cluster := "{kafka: {replicas: 3, resources: {requests: {cpu: 2, memory: 8Gi}}, template: {pod: {priorityClassName: high}}}, " +
+		"entityOperator: {topicOperator: {resources: {requests: {cpu: 100m}}}, userOperator: {resources: {requests: {cpu: 200m}}}, template: {pod: {priorityClassName: low}}}}"
+	maker := func(kind, name, namespace, spec string) *Maker {
+		form, gvk := decode(t, "kafka.strimzi.io/"+kind, spec)
+		return &Maker{Kind: gvk, Form: form, Meta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"strimzi.io/cluster": "events"}}}
+	}
+	all := []*Maker{
+		maker("KafkaNodePool", "plain", "", "{replicas: 1}"),
+		maker("Kafka", "events", "default", cluster),
+		maker("KafkaNodePool", "own", "default", "{replicas: 1, resources: {requests: {cpu: 1}}, template: {pod: {}}}"),
+		maker("KafkaNodePool", "elsewhere", "other", "{replicas: 1}"),
+	}
+	Join(all)
+	var got []string
+	for _, m := range all {
+		made, _, err := m.Objects()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range made {
+			set := w.Object.(*appsv1.ReplicaSet)
+			words := []string{set.Name, set.Spec.Template.Spec.PriorityClassName}
+			for _, c := range set.Spec.Template.Spec.Containers {
+				words = append(words, c.Name+" "+amountsOf(c.Resources.Requests))
+			}
+			got = append(got, strings.Join(words, ", "))
+		}
+		for _, n := range m.Notes {
+			got = append(got, m.Meta.Name+": "+n.Field+": "+n.Message)
+		}
+	}
+	want := []string{
+		"plain, high, kafka cpu=2 memory=8Gi",
+		"events-entity-operator, low, topic-operator cpu=100m, user-operator cpu=200m",
+		"own, , kafka cpu=1",
+		"elsewhere, , kafka ",
+		"elsewhere: spec.resources: is missing, and Kafka events, which may say it for its pools, is not among the files; assumed: none",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
