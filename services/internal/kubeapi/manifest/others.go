@@ -247,6 +247,9 @@ func (r *reader) makePods() {
 		for _, n := range m.Notes {
 			r.warn(m.place, m.name, n.Field, n.Message)
 		}
+		for _, s := range r.scalers {
+			s.scaleMaker(r, m)
+		}
 		made, pods, err := m.Objects()
 		if err != nil {
 			r.fail(m.place, m.name, "", err.Error())

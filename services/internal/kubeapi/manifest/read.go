@@ -144,7 +144,7 @@ type reader struct {
 	patches  map[string]string // the kustomization that patches with a file, by the file's name
 	makers   []*maker          // the objects of other projects whose pods are planned for
 	skipped  skips.List
-	scalers  []scaler
+	scalers  []*scaler
 	warnings []Warning
 	errs     []error
 }

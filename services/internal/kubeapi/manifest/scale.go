@@ -1,108 +1,73 @@
 package manifest
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/scalers"
 )
 
 // scaler says how many replicas a workload has.
 type scaler struct {
+	*scalers.Autoscaler
 	place Place
 	name  string
-	isHPA bool
-	least int32
-
-	Metadata struct {
-		Namespace   string            `json:"namespace"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-	Spec struct {
-		MinReplicas     *int32 `json:"minReplicas"`
-		MaxReplicas     *int32 `json:"maxReplicas"`
-		MinReplicaCount *int32 `json:"minReplicaCount"`
-		MaxReplicaCount *int32 `json:"maxReplicaCount"`
-		ScaleTargetRef  struct {
-			Kind string `json:"kind"`
-			Name string `json:"name"`
-		} `json:"scaleTargetRef"`
-	} `json:"spec"`
+	done  bool // the object that it scales has its number
 }
 
-// scaler reads how many replicas an autoscaler keeps: a HorizontalPodAutoscaler 1, and KEDA's none, where they don't say.
 func (r *reader) scaler(doc document, h header) {
-	s := scaler{place: doc.place, name: h.title(), isHPA: h.Kind == "HorizontalPodAutoscaler"}
-	if json.Unmarshal(doc.json, &s) != nil {
+	a, err := scalers.Read(doc.json, h.Kind, h.title())
+	if err != nil {
 		r.skip(doc, h)
 		return
 	}
-	switch {
-	case s.Spec.MinReplicas != nil:
-		s.least = *s.Spec.MinReplicas
-	case s.Spec.MinReplicaCount != nil:
-		s.least = *s.Spec.MinReplicaCount
-	case s.isHPA:
-		s.least = 1
-	}
-	s.Spec.ScaleTargetRef.Kind = cmp.Or(s.Spec.ScaleTargetRef.Kind, "Deployment")
-	r.scalers = append(r.scalers, s)
+	r.scalers = append(r.scalers, &scaler{Autoscaler: a, place: doc.place, name: h.title()})
 }
 
 // scale gives workloads the replicas that their autoscalers keep.
 func (r *reader) scale() {
 	for _, s := range r.scalers {
-		to := s.Spec.ScaleTargetRef
+		kind, name := s.Target()
 		i := slices.IndexFunc(r.read, func(e entry) bool {
 			m, ok := e.object.(metav1.Object)
-			namespace := func(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
-			return ok && e.object.GetObjectKind().GroupVersionKind().Kind == to.Kind && m.GetName() == to.Name &&
-				namespace(m.GetNamespace()) == namespace(s.Metadata.Namespace)
+			return ok && s.Scales(e.object.GetObjectKind().GroupVersionKind().Kind, m)
 		})
-		if to.Name == "" {
+		switch {
+		case s.done:
+		case name == "":
 			r.warn(s.place, s.name, "spec.scaleTargetRef.name", "is missing: skipped, as it scales nothing")
-			continue
-		}
-		if i < 0 {
-			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, is not among the files", to.Kind, to.Name))
-			continue
-		}
-		replicas := replicasOf(r.read[i].object)
-		if replicas == nil {
-			continue
-		}
-		has := int32(1)
-		if *replicas != nil {
-			has = **replicas
-		}
-		if n, why := s.keeps(has); n != has {
-			*replicas = new(n)
-			r.warn(r.read[i].place, r.read[i].name, "spec.replicas", fmt.Sprintf("assumed: %d, %s", n, why))
+		case i < 0:
+			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, is not among the files", kind, name))
+		default:
+			if n := replicasOf(r.read[i].object); n != nil {
+				s.set(r, r.read[i].place, r.read[i].name, "spec.replicas", n)
+			}
 		}
 	}
 }
 
-// keeps is how many replicas are left of so many, and why. A HorizontalPodAutoscaler leaves a workload alone that has
-// none: that is how one is switched off.
-func (s scaler) keeps(has int32) (n int32, why string) {
-	most := cmp.Or(s.Spec.MaxReplicas, s.Spec.MaxReplicaCount)
-	paused, err := strconv.ParseInt(s.Metadata.Annotations["autoscaling.keda.sh/paused-replicas"], 10, 32)
+// scaleMaker gives an object of another project the number that its autoscalers keep, before its pods are made. One that is
+// a workload as a whole is left to scale.
+func (s *scaler) scaleMaker(r *reader, m *maker) {
+	field, n, isOwn := m.Scale()
 	switch {
-	case !s.isHPA && err == nil && paused >= 0:
-		return int32(paused), "at which " + s.name + " is paused"
-	case !s.isHPA && s.Metadata.Annotations["autoscaling.keda.sh/paused"] == "true", s.isHPA && has == 0:
-		return has, ""
-	case has < s.least:
-		return s.least, "the least that " + s.name + " keeps"
-	case most != nil && *most >= max(s.least, 1) && has > *most:
-		return *most, "the most that " + s.name + " keeps"
+	case !isOwn || !s.Scales(m.Kind.Kind, &m.Meta):
+		return
+	case n == nil:
+		r.warn(s.place, s.name, "", "skipped: "+m.name+", which it scales, has no number of its own that kerf knows an autoscaler to set")
 	default:
-		return has, ""
+		s.set(r, m.place, m.name, field, n)
+	}
+	s.done = true
+}
+
+func (s *scaler) set(r *reader, place Place, name, field string, n **int32) {
+	if why := s.Set(n); why != "" {
+		r.warn(place, name, field, fmt.Sprintf("assumed: %d, %s", **n, why))
 	}
 }
 

@@ -95,3 +95,46 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestAutoscalersOfOthersObjects: they set the number of the object, which is not that of the workloads that stand for its pods.
+func TestAutoscalersOfOthersObjects(t *testing.T) {
+	t.Parallel()
+	const (
+		scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: auto}\nspec: {minReplicas: 3, maxReplicas: 5, scaleTargetRef: {kind: KIND, name: big}}\n"
+		object = "apiVersion: GROUP/v1\nkind: KIND\nmetadata: {name: big}\nspec: SPEC\n"
+	)
+	for kind, tt := range map[string]struct {
+		spec string
+		says []string
+	}{
+		"leaderworkerset.x-k8s.io/LeaderWorkerSet": {"{leaderWorkerTemplate: {size: 4}}", []string{"spec.replicas: assumed: 3, the least that HorizontalPodAutoscaler auto keeps", "3 leaders, 9 workers"}},
+		"monitoring.coreos.com/Prometheus":         {"{replicas: 2}", []string{"spec.shards: assumed: 3, the least", "2 shard-0, 2 shard-1, 2 shard-2"}},
+		"monitoring.coreos.com/Alertmanager":       {"{replicas: 2}", []string{"spec.replicas: assumed: 3, the least", "makes: 3"}},
+		"kafka.strimzi.io/KafkaNodePool":           {"{replicas: 7}", []string{"spec.replicas: assumed: 5, the most", "makes: 5"}},
+		"kibana.k8s.elastic.co/Kibana":             {"{count: 1}", []string{"spec.count: assumed: 3, the least", "makes: 3"}},
+		"postgresql.cnpg.io/Cluster":               {"{instances: 1}", []string{"spec.instances: assumed: 3, the least", "makes: 3"}},
+		"apps.kruise.io/CloneSet":                  {"{replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}", []string{"spec.replicas: assumed: 3, the least"}},
+		"ray.io/RayCluster":                        {"{headGroupSpec: {}}", []string{"HorizontalPodAutoscaler auto: skipped: RayCluster big, which it scales, has no number of its own that kerf knows an autoscaler to set"}},
+	} {
+		for order, text := range map[string]string{"before": scaler + "---\n" + object, "after": object + "---\n" + scaler} {
+			t.Run(kind+" "+order, func(t *testing.T) {
+				t.Parallel()
+				group, kind, _ := strings.Cut(kind, "/")
+				text := strings.NewReplacer("GROUP", group, "KIND", kind, "SPEC", tt.spec).Replace(text)
+				_, warnings, err := manifest.Options{Assume: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(text)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var all strings.Builder
+				for _, w := range warnings {
+					all.WriteString(w.String() + "\n")
+				}
+				for _, want := range tt.says {
+					if !strings.Contains(all.String(), want) || strings.Contains(all.String(), "which it scales, is not among") {
+						t.Errorf("no %q in\n%s", want, all.String())
+					}
+				}
+			})
+		}
+	}
+}

@@ -70,6 +70,8 @@ type postgres struct {
 	} `json:"spec"`
 }
 
+func (c *postgres) scale() (string, **int32) { return "spec.instances", &c.Spec.Instances }
+
 func (c *postgres) groups(meta metav1.ObjectMeta) []group {
 	a := c.Spec.Affinity
 	labels := map[string]string{"cnpg.io/cluster": meta.Name, "cnpg.io/podRole": "instance"}
@@ -122,15 +124,17 @@ func (e *elasticsearch) groups(meta metav1.ObjectMeta) (out []group) {
 // kibana is Elastic's.
 type kibana struct {
 	Spec struct {
-		Count int32                  `json:"count"`
+		Count *int32                 `json:"count"`
 		Pod   corev1.PodTemplateSpec `json:"podTemplate"`
 	} `json:"spec"`
 }
 
+func (k *kibana) scale() (string, **int32) { return "spec.count", &k.Spec.Count }
+
 func (k *kibana) groups(meta metav1.ObjectMeta) []group {
 	t := *k.Spec.Pod.DeepCopy()
 	main(&t.Spec, "kibana", "1Gi")
-	return []group{{pods: int64(k.Spec.Count), template: t, labels: map[string]string{
+	return []group{{pods: or(k.Spec.Count, 0), template: t, labels: map[string]string{
 		"common.k8s.elastic.co/type": "kibana", "kibana.k8s.elastic.co/name": meta.Name,
 	}}}
 }

@@ -30,6 +30,8 @@ type alertmanager struct {
 	Spec monitor `json:"spec"`
 }
 
+func (a *alertmanager) scale() (string, **int32) { return "spec.replicas", &a.Spec.Replicas }
+
 func (a *alertmanager) groups(meta metav1.ObjectMeta) []group {
 	return []group{a.Spec.group("alertmanager", meta.Name)}
 }
@@ -49,6 +51,8 @@ type prometheus struct {
 
 // shardLabel is the label of a shard's pods.
 const shardLabel = "operator.prometheus.io/shard"
+
+func (p *prometheus) scale() (string, **int32) { return "spec.shards", &p.Spec.Shards }
 
 func (p *prometheus) groups(meta metav1.ObjectMeta) (out []group) {
 	shards := max(or(p.Spec.Shards, 1), 1) // as the operator takes numbers below that

@@ -20,6 +20,8 @@ type leaderWorkerSet struct {
 	} `json:"spec"`
 }
 
+func (s *leaderWorkerSet) scale() (string, **int32) { return "spec.replicas", &s.Spec.Replicas }
+
 func (s *leaderWorkerSet) groups(meta metav1.ObjectMeta) []group {
 	replicas, each := or(s.Spec.Replicas, 1), or(s.Spec.Group.Size, 1)
 	leader := s.Spec.Group.Worker

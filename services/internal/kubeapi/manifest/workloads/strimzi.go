@@ -16,7 +16,7 @@ const strimziCluster = "strimzi.io/cluster"
 
 // strimziPods are what Strimzi's kinds say of their pods.
 type strimziPods struct {
-	Replicas  int32                        `json:"replicas"`
+	Replicas  *int32                       `json:"replicas"`
 	Resources *corev1.ResourceRequirements `json:"resources"`
 	Template  *strimziTemplate             `json:"template"`
 }
@@ -38,7 +38,7 @@ func (p *strimziPods) group(name string, meta metav1.ObjectMeta, cluster, part s
 	})
 	template.Pod.Metadata.put(&t)
 	return group{
-		name: name, pods: int64(p.Replicas), template: t,
+		name: name, pods: or(p.Replicas, 0), template: t,
 		labels: map[string]string{strimziCluster: cluster, "strimzi.io/name": cluster + "-" + part, "strimzi.io/kind": "Kafka"},
 	}
 }
@@ -63,6 +63,8 @@ type kafkaPool struct {
 func (p *kafkaPool) cluster(meta metav1.ObjectMeta) string {
 	return cmp.Or(meta.Labels[strimziCluster], meta.Name)
 }
+
+func (p *kafkaPool) scale() (string, **int32) { return "spec.replicas", &p.Spec.Replicas }
 
 func (p *kafkaPool) groups(meta metav1.ObjectMeta) []group {
 	g := p.Spec.group("", meta, p.cluster(meta), "kafka")
@@ -111,7 +113,7 @@ func (k *kafka) operators(meta metav1.ObjectMeta) []group {
 	if len(containers) == 0 {
 		return nil
 	}
-	pod := strimziPods{Replicas: 1, Template: k.Spec.Operator.Template}
+	pod := strimziPods{Replicas: new(int32(1)), Template: k.Spec.Operator.Template}
 	g := pod.group("entity-operator", meta, meta.Name, "entity-operator")
 	g.template.Spec.Containers = containers
 	return []group{g}

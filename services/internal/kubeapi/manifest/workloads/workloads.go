@@ -31,6 +31,9 @@ type (
 	whole interface {
 		object() (o runtime.Object, said string)
 	}
+	scaled interface {
+		scale() (field string, n **int32)
+	}
 )
 
 // New is the form of a kind; nil for one of which the pods are not known.
