@@ -287,6 +287,9 @@ func (r *reader) unknownOfPods(doc document, h header, form any) {
 
 // countOnce leaves out pods of other projects' objects that are among the files too.
 func (r *reader) countOnce() {
+	if len(r.makers) == 0 {
+		return
+	}
 	live := workloads.NewLive()
 	for _, e := range r.read {
 		live.Add(e.object, e.made != nil)
