@@ -74,8 +74,8 @@ func protected(reason model.DisruptionReason, m Member, now time.Time) string {
 }
 
 // stopped says that a budget of none keeps a candidate. It was not there when the disruption was accepted: the user has
-// stopped what budgets are for, while replacements were on their way. A budget that others have used up since stops nothing;
-// what is staged waits for its turn instead; and some disruptions ask no budget.
+// stopped what budgets are for, while replacements were on their way. A budget that others have used up since stops
+// nothing; what is staged waits for its turn instead; and some disruptions ask no budget.
 func stopped(d model.DisruptionRecord, f Facts, m Member, now time.Time) string {
 	if m.Claim == nil || f.Stops == nil || d.Staged || d.Reason == model.ReasonSurplus {
 		return ""

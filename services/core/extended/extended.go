@@ -16,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Resolve is a snapshot in which pods claim devices in the place of the extended resources that are devices, and ask for the
-// others. It is the snapshot itself where none are.
+// Resolve is a snapshot in which pods claim devices in the place of the extended resources that are devices, and ask
+// for the others. It is the snapshot itself where none are.
 func Resolve(s *model.Snapshot) *model.Snapshot {
 	selectors := make(map[model.Resource][]string)
 	for i := range s.PodClasses {
@@ -61,8 +61,8 @@ func sold(s *model.Snapshot, r model.Resource) bool {
 	return slices.ContainsFunc(s.NodeOverlays, func(o model.NodeOverlay) bool { return o.Capacity.Value(r) > 0 })
 }
 
-// published says whether a device matches one of some selectors that a driver has published, or that a pool's owner says new
-// nodes will have.
+// published says whether a device matches one of some selectors that a driver has published, or that a pool's owner
+// says new nodes will have.
 func published(s *model.Snapshot, selectors []string) bool {
 	match := func(d model.NodeDevice) bool {
 		return slices.ContainsFunc(selectors, func(x string) bool { return slices.Contains(d.Selectors, x) })

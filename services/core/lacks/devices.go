@@ -131,22 +131,17 @@ func (l *Nodes) learnDevices(s *model.Snapshot, drifted func(*model.Node) bool) 
 	each(func(n *model.Node, _ need, k shown, has bool) {
 		l.devices.had[k] = l.devices.had[k] || has && !drifted(n)
 	})
-	youngest, youngestOwn := make(map[shown]*model.Node), make(map[shown]*model.Node)
+	youngest, youngestOwn := make(tellers), make(tellers)
 	each(func(n *model.Node, d need, k shown, has bool) {
 		if !has && (!l.settled(n) || !l.devices.due(k.pool, k.typ, d)) {
 			return
 		}
 		l.learnPublishers(n, d, drifted)
-		keep := func(of map[shown]*model.Node) {
-			if y := of[k]; younger(n, y) || has && y.CreateTime.Equal(n.CreateTime) {
-				of[k] = n
-			}
-		}
 		if drifted(n) {
 			return
 		}
-		if keep(youngest); n.Claim != "" {
-			keep(youngestOwn)
+		if youngest.keep(k, n, has); n.Claim != "" {
+			youngestOwn.keep(k, n, has)
 		}
 	})
 	each(func(n *model.Node, _ need, k shown, has bool) {
@@ -157,6 +152,16 @@ func (l *Nodes) learnDevices(s *model.Snapshot, drifted func(*model.Node) bool) 
 			l.own[k] = has
 		}
 	})
+}
+
+// tellers are the nodes that tell of others what they have.
+type tellers map[shown]*model.Node
+
+// keep keeps a node that is younger than the one that there is, or as young and has it.
+func (t tellers) keep(k shown, n *model.Node, has bool) {
+	if y := t[k]; younger(n, y) || has && y.CreateTime.Equal(n.CreateTime) {
+		t[k] = n
+	}
 }
 
 // learnPublishers notes which drivers of what is needed have published anything on a node, and which have not though the

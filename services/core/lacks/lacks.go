@@ -125,8 +125,8 @@ func (l *Nodes) expects(what string, by ...shown) bool {
 	return true
 }
 
-// learn notes what nodes of pools show. A node need not be ready for it: one that will not be is as good a reason to buy none
-// like it. Nodes that have drifted show what was.
+// learn notes what nodes of pools show. A node need not be ready for it: one that will not be is as good a reason to
+// buy none like it. Nodes that have drifted show what was.
 func (l *Nodes) learn(s *model.Snapshot) {
 	drifted := rules.DriftedNodes(s, l.now)
 	l.learnDrivers(s, drifted)

@@ -74,14 +74,11 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 			NodeName: p.Spec.NodeName, PriorityClassName: p.Spec.PriorityClassName, Tolerations: p.Spec.Tolerations,
 			TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds,
 		},
-		Status: corev1.PodStatus{
-			Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName,
-			ExtendedResourceClaimStatus: p.Status.ExtendedResourceClaimStatus,
-		},
+		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName},
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
 	c := t.common(p)
-	out.Labels, out.Spec.Resources = c.labels, c.asks
+	out.Labels, out.Spec.Resources, out.Status.ExtendedResourceClaimStatus = c.labels, c.asks, p.Status.ExtendedResourceClaimStatus
 	out.Spec.NodeSelector, out.Spec.Affinity, out.Spec.TopologySpreadConstraints = c.rules.NodeSelector, c.rules.Affinity, c.rules.TopologySpreadConstraints
 	if p.Spec.NodeName == "" {
 		trimUnbound(&out.Spec, &p.Spec)

@@ -96,7 +96,8 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 	}
 }
 
-// TestAutoscalersOfOthersObjects: they set the number of the object, which is not that of the workloads that stand for its pods.
+// TestAutoscalersOfOthersObjects: they set the number of the object, which is not that of the workloads that stand for
+// its pods.
 func TestAutoscalersOfOthersObjects(t *testing.T) {
 	t.Parallel()
 	const (

@@ -153,8 +153,8 @@ func (e *Encoder) structure(v reflect.Value) {
 	}
 }
 
-// unneeded is how many of the last of n fields of a node or a class are not written, because they say nothing of drivers and
-// features: as with offerings, each has a sum of its own.
+// unneeded is how many of the last of n fields of a node or a class are not written, because they say nothing of
+// drivers and features: as with offerings, each has a sum of its own.
 func unneeded(v reflect.Value, n int) int {
 	if v.Field(n-1).Len()+v.Field(n-2).Len() > 0 {
 		return 0

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// ClassOf is the class that an extended resource stands for; nil for none. Of several the newest does, of those the first by
-// name, as for the scheduler.
+// ClassOf is the class that an extended resource stands for; nil for none. Of several the newest does, of those the
+// first by name, as for the scheduler.
 func ClassOf(classes []*resourcev1.DeviceClass, resource string) (best *resourcev1.DeviceClass) {
 	for _, c := range classes {
 		if c.Spec.ExtendedResourceName == nil || *c.Spec.ExtendedResourceName != resource {

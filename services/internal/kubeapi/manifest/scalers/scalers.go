@@ -51,8 +51,8 @@ func (a *Autoscaler) Scales(kind string, o metav1.Object) bool {
 	return kind == ofKind && o.GetName() == name && space(o.GetNamespace()) == space(a.Metadata.Namespace)
 }
 
-// Set makes a number of replicas, which is 1 where it is not said, what the autoscaler keeps of it. It returns why, or "" where
-// it leaves the number.
+// Set makes a number of replicas, which is 1 where it is not said, what the autoscaler keeps of it. It returns why, or
+// "" where it leaves the number.
 func (a *Autoscaler) Set(n **int32) (why string) {
 	has := int32(1)
 	if *n != nil {

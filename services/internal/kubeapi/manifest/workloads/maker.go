@@ -27,8 +27,8 @@ func (m *Maker) owner() string {
 	return ownerOf(m.Kind.Group, m.Kind.Kind, m.Meta.Namespace, m.Meta.Name)
 }
 
-// Scale is the number of it that autoscalers set, as the scale of its kind has it, and its field; nil where it has none that
-// is known. A workload as a whole has that of its form, and is not its own.
+// Scale is the number of it that autoscalers set, as the scale of its kind has it, and its field; nil where it has none
+// that is known. A workload as a whole has that of its form, and is not its own.
 func (m *Maker) Scale() (field string, n **int32, isOwn bool) {
 	if s, ok := m.Form.(scaled); ok {
 		field, n = s.scale()

@@ -74,7 +74,8 @@ func (p *prometheus) groups(meta metav1.ObjectMeta) (out []group) {
 	return out
 }
 
-// spread are the rules of the pods with these labels: some are to be those of one shard or of all, which the operator knows.
+// spread are the rules of the pods with these labels: some are to be those of one shard or of all, which the operator
+// knows.
 func (p *prometheus) spread(labels map[string]string) (out []corev1.TopologySpreadConstraint) {
 	for _, s := range p.Spec.Spread {
 		rule := *s.TopologySpreadConstraint.DeepCopy()

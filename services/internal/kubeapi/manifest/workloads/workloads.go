@@ -165,7 +165,8 @@ func or(n *int32, otherwise int64) int64 {
 	return int64(*n)
 }
 
-// times is so many groups of so many pods: what is below 0 stays so, that two such numbers don't become one that looks right.
+// times is so many groups of so many pods: what is below 0 stays so, that two such numbers don't become one that looks
+// right.
 func times(groups, pods int64) int64 {
 	if less := min(groups, pods); less < 0 {
 		return less

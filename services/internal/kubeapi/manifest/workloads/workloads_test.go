@@ -161,8 +161,8 @@ func TestTheirPodsHaveTheLabelsOfTheirController(t *testing.T) {
 	}
 }
 
-// TestModelsHaveWhatKServeAsksFor: its settings fill in each resource by itself, for the model's server, and for no container
-// beside it.
+// TestModelsHaveWhatKServeAsksFor: its settings fill in each resource by itself, for the model's server, and for no
+// container beside it.
 func TestModelsHaveWhatKServeAsksFor(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ predictor, requests, limits, image string }{
@@ -196,8 +196,8 @@ func TestModelsHaveWhatKServeAsksFor(t *testing.T) {
 	}
 }
 
-// TestPoolsTakeOverFromTheirKafka: what a pool says of resources and of its template counts as a whole, and what it does not
-// say is that of its Kafka.
+// TestPoolsTakeOverFromTheirKafka: what a pool says of resources and of its template counts as a whole, and what it
+// does not say is that of its Kafka.
 func TestPoolsTakeOverFromTheirKafka(t *testing.T) {
 	t.Parallel()
 	cluster := "{kafka: {replicas: 3, resources: {requests: {cpu: 2, memory: 8Gi}}, template: {pod: {priorityClassName: high}}}, " +
@@ -252,7 +252,8 @@ func amountsOf(list corev1.ResourceList) string {
 	return strings.Join(words, " ")
 }
 
-// TestShardsAreSpreadAsTheOperatorKnows: a rule may be one of the pods of a shard, or of all, by labels that the operator adds.
+// TestShardsAreSpreadAsTheOperatorKnows: a rule may be one of the pods of a shard, or of all, by labels that the
+// operator adds.
 func TestShardsAreSpreadAsTheOperatorKnows(t *testing.T) {
 	t.Parallel()
 	objects, _ := read(t, "monitoring.coreos.com/Prometheus", "{nodeSelector: {a: b}, topologySpreadConstraints: [{topologyKey: a, additionalLabelSelectors: OnShard}, "+

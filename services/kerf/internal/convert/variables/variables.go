@@ -1,5 +1,5 @@
-// Package variables finds variables that a program should have filled in, where no plan depends on them: in other fields they
-// are wrong values, and errors.
+// Package variables finds variables that a program should have filled in, where no plan depends on them: in other
+// fields they are wrong values, and errors.
 //
 // It looks at values alone, and knows of an object no more than its name. Start reading at Notes.
 package variables
