@@ -194,9 +194,8 @@ func templateGroups() map[string]schema.GroupVersion {
 // maker is an object of another project whose pods are planned for.
 type maker struct {
 	workloads.Maker
-	place    Place
-	name     string // for messages
-	inFolder bool
+	place Place
+	name  string // for messages
 }
 
 func (m *maker) id() identity { return idOf(m.Kind, &m.Meta) }
@@ -220,26 +219,31 @@ func (r *reader) maker(doc document, h header) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
 		return
 	}
-	of := workloads.Maker{Kind: h.kind(), Meta: own.ObjectMeta, Form: form}
-	r.makers = append(r.makers, &maker{Maker: of, place: doc.place, name: h.title(), inFolder: r.inFolder})
+	m := &maker{Maker: workloads.Maker{Kind: h.kind(), Meta: own.ObjectMeta, Form: form}, place: doc.place, name: h.title()}
+	if first := r.named[m.id()]; first != nil && own.Name != "" {
+		if replaces(r, first.place, m.place, m.name, reflect.DeepEqual(first.Maker, m.Maker)) {
+			*first = *m
+		}
+		return
+	}
+	if r.makers = append(r.makers, m); own.Name != "" {
+		r.named[m.id()] = m
+	}
 }
 
 // makePods makes the workloads of the objects of other projects, when all are read: they are named for their object, which
 // may get a name that none has.
 func (r *reader) makePods() {
-	taken := map[identity]bool{}
-	for _, m := range r.makers {
-		taken[m.id()] = true
-	}
 	all := make([]*workloads.Maker, 0, len(r.makers))
 	for _, m := range r.makers {
-		if m.Meta.Name == "" && giveName(&m.Meta, func() bool { return taken[m.id()] }) {
+		if m.Meta.Name == "" && giveName(&m.Meta, func() bool { return r.named[m.id()] != nil }) {
 			r.warn(m.place, m.name, "metadata.name", "is missing; assumed: "+m.Meta.Name)
 		}
-		taken[m.id()] = true
+		r.named[m.id()] = m
 		all = append(all, &m.Maker)
 	}
 	workloads.Join(all)
+	taken := map[identity]bool{}
 	for _, m := range r.makers {
 		if r.full() {
 			return
@@ -256,14 +260,25 @@ func (r *reader) makePods() {
 			continue
 		}
 		r.warn(m.place, m.name, "", "planned for as the pods that its controller makes: "+pods)
-		r.inFolder = m.inFolder
 		for _, w := range made {
 			for _, n := range legacy.Workload(w.Object) {
 				r.warn(m.place, m.name, n.Field, n.Message)
 			}
-			r.add(entry{place: m.place, name: m.name, object: w.Object, made: &w})
+			if o, ok := w.Object.(metav1.Object); ok {
+				free(o, m.Kind, taken)
+			}
+			r.read = append(r.read, entry{place: m.place, name: m.name, object: w.Object, made: &w})
 		}
 	}
+}
+
+// free gives a workload another name where one of its kind has it: parts of two objects may be called the same.
+func free(o metav1.Object, kind schema.GroupVersionKind, taken map[identity]bool) {
+	first := o.GetName()
+	for i := 2; taken[idOf(kind, o)]; i++ {
+		o.SetName(fmt.Sprintf("%s-%d", first, i))
+	}
+	taken[idOf(kind, o)] = true
 }
 
 // unknownOfPods warns of fields that are not known of the pods in an object of another project, of which no other fields

@@ -60,7 +60,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}}
+	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}, patches: map[string]string{}, named: map[identity]*maker{}}
 	built := r.kustomizations(sources)
 	for i, src := range sources {
 		docs, known := built[i]
@@ -140,9 +140,10 @@ type reader struct {
 	kinds    kinds
 	read     []entry
 	seen     map[identity]entry
-	inFolder bool              // whether the source that is read was named by its folder
-	patches  map[string]string // the kustomization that patches with a file, by the file's name
-	makers   []*maker          // the objects of other projects whose pods are planned for
+	inFolder bool                // whether the source that is read was named by its folder
+	patches  map[string]string   // the kustomization that patches with a file, by the file's name
+	makers   []*maker            // the objects of other projects whose pods are planned for
+	named    map[identity]*maker // those of them that have a name
 	skipped  skips.List
 	scalers  []*scaler
 	warnings []Warning
@@ -411,20 +412,28 @@ func (r *reader) add(e entry) {
 		return
 	}
 	if first, again := r.seen[id]; again {
-		switch {
-		case reflect.DeepEqual(first.object, e.object):
-			r.warn(e.place, e.name, "", "the same as in "+first.place.String()+": read once")
-		case r.options.Assume && r.inFolder && first.place.Source != e.place.Source:
-			r.warn(e.place, e.name, "", "defined twice: it is also in "+first.place.String()+"; this one counts, as with kubectl apply")
+		if replaces(r, first.place, e.place, e.name, reflect.DeepEqual(first.object, e.object)) {
 			r.read[slices.IndexFunc(r.read, func(o entry) bool { return o.object == first.object })] = e
 			r.seen[id] = e
-		default:
-			r.fail(e.place, e.name, "", "defined twice: it is also in "+first.place.String())
 		}
 		return
 	}
 	r.seen[id] = e
 	r.read = append(r.read, e)
+}
+
+// replaces says whether an object that is defined twice counts in the place of the first.
+func replaces(r *reader, first, again Place, name string, same bool) bool {
+	switch {
+	case same:
+		r.warn(again, name, "", "the same as in "+first.String()+": read once")
+	case r.options.Assume && r.inFolder && first.Source != again.Source:
+		r.warn(again, name, "", "defined twice: it is also in "+first.String()+"; this one counts, as with kubectl apply")
+		return true
+	default:
+		r.fail(again, name, "", "defined twice: it is also in "+first.String())
+	}
+	return false
 }
 
 func (r *reader) fail(place Place, object, field, problem string) {

@@ -22,7 +22,7 @@ type scaler struct {
 func (r *reader) scaler(doc document, h header) {
 	a, err := scalers.Read(doc.json, h.Kind, h.title())
 	if err != nil {
-		r.skip(doc, h)
+		r.wrongValue(doc, h, a, err)
 		return
 	}
 	r.scalers = append(r.scalers, &scaler{Autoscaler: a, place: doc.place, name: h.title()})

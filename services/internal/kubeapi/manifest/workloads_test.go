@@ -31,7 +31,21 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 		"tasks that have":                             {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Completed}}\n", 0, "has ended"},
 		"tasks that run":                              {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Running}}\n", 1, "1 b"},
 		"one of a live cluster, beside another's pod": {strings.Replace(cluster, "{name", "{uid: v, name", 1) + "---\n" + strings.ReplaceAll(pod, "kind: RayCluster", "kind: ReplicaSet"), 1, "skipped: its pods"},
-		"one whose pod has failed":                    {cluster + "---\n" + strings.TrimSpace(pod) + "\nstatus: {phase: Failed}\n", 2, "1 head"},
+		"one of a live cluster, beside a pod of another namespace": {
+			strings.Replace(cluster, "{name", "{uid: v, name", 1) + "---\n" + strings.NewReplacer("kind: RayCluster", "kind: ReplicaSet", "namespace: ml", "namespace: web").Replace(pod), 2, "1 head",
+		},
+		"tasks without names":                          {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{replicas: 2}, {replicas: 2}]}\n", 2, "2 default0, 2 default1"},
+		"parts of one object that are called the same": {strings.Replace(cluster, "spec: {", "spec: {workerGroupSpecs: [{groupName: head, replicas: 3}], ", 1), 2, "1 head, 3 head"},
+		"parts of two objects that are called the same": {
+			"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [{name: b-c}]}\n---\n" +
+				"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a-b}\nspec: {replicatedJobs: [{name: c}]}\n", 2, "1 c",
+		},
+		"one that is there twice": {cluster + "---\n" + cluster, 1, "read once"},
+		"a Kafka of today": {
+			"apiVersion: kafka.strimzi.io/v1beta2\nkind: Kafka\nmetadata: {name: events, annotations: {strimzi.io/node-pools: enabled, strimzi.io/kraft: enabled}}\n" +
+				"spec: {kafka: {}, zookeeper: {replicas: 3}, cruiseControl: {resources: {requests: {cpu: 1}}}, kafkaExporter: {}}\n", 2, "1 cruise-control, 1 kafka-exporter",
+		},
+		"one whose pod has failed": {cluster + "---\n" + strings.TrimSpace(pod) + "\nstatus: {phase: Failed}\n", 2, "1 head"},
 		"one of another group's kind": {
 			"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: rays, namespace: ml}\nspec: {tasks: [{name: b}]}\n---\n" +
 				strings.ReplaceAll(strings.ReplaceAll(pod, "kind: RayCluster", "kind: Job"), "ray.io/v1", "batch/v1"), 2, "1 b",

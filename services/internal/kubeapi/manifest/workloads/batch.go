@@ -1,7 +1,9 @@
 package workloads
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -70,7 +72,8 @@ func (j *volcanoJob) groups(meta metav1.ObjectMeta) (out []group) {
 	if scheduler == "" {
 		scheduler = "volcano"
 	}
-	for _, t := range j.Spec.Tasks {
+	for i, t := range j.Spec.Tasks {
+		t.Name = cmp.Or(t.Name, fmt.Sprintf("default%d", i)) // as Volcano calls it
 		if t.Template.Spec.SchedulerName == "" {
 			t.Template.Spec.SchedulerName = scheduler
 		}

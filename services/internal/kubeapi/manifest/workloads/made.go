@@ -24,13 +24,13 @@ type Made struct {
 // Live is what is there already of a cluster: pods, what makes them, and whose they are.
 type Live struct {
 	owners   map[string]bool
-	pods     bool                   // whether any pod belongs to something
+	pods     map[string]bool        // the namespaces in which a pod belongs to something
 	labelled map[label][]labels.Set // the labels of pods, by each of them
 }
 
 // NewLive is a cluster with nothing in it.
 func NewLive() *Live {
-	return &Live{owners: map[string]bool{}, labelled: map[label][]labels.Set{}}
+	return &Live{owners: map[string]bool{}, pods: map[string]bool{}, labelled: map[label][]labels.Set{}}
 }
 
 // label is one of a pod's.
@@ -44,10 +44,11 @@ func (l *Live) Add(o runtime.Object, stands bool) {
 	}
 	pod, isPod := o.(*corev1.Pod)
 	ended := isPod && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
-	if by := metav1.GetControllerOf(m); by != nil {
-		l.pods = l.pods || isPod
-		if gv, _ := schema.ParseGroupVersion(by.APIVersion); !ended { // the zero value owns nothing here
-			l.owners[ownerOf(gv.Group, by.Kind, m.GetNamespace(), by.Name)] = true
+	if by := metav1.GetControllerOf(m); by != nil && !ended {
+		gv, _ := schema.ParseGroupVersion(by.APIVersion) // the zero value owns nothing here
+		l.owners[ownerOf(gv.Group, by.Kind, m.GetNamespace(), by.Name)] = true
+		if isPod {
+			l.pods[space(m.GetNamespace())] = true
 		}
 	}
 	if stands || ended {
@@ -79,14 +80,14 @@ func podLabels(o runtime.Object) labels.Set {
 }
 
 // Has says that the pods that a workload stands for, or what makes them, are there: as their owners say, or the labels that
-// they have from their controller, or as its object is of a cluster whose pods are there. A DaemonSet makes pods on new
+// they have from their controller, or as its object is of a cluster whose pods of this namespace are there. A DaemonSet makes pods on new
 // nodes still.
 func (l *Live) Has(m *Made) bool {
 	if _, daemons := m.Object.(*appsv1.DaemonSet); daemons {
 		return false
 	}
 	own, ok := m.Object.(metav1.Object)
-	return ok && (l.owners[m.owner] || l.pods && own.GetUID() != "" || l.hasLabelled(space(own.GetNamespace()), m.labels))
+	return ok && (l.owners[m.owner] || l.pods[space(own.GetNamespace())] && own.GetUID() != "" || l.hasLabelled(space(own.GetNamespace()), m.labels))
 }
 
 // hasLabelled says that pods with all of these labels are there; no labels tell nothing.

@@ -78,8 +78,10 @@ func (p *kafkaPool) groups(meta metav1.ObjectMeta) []group {
 // kafka is Strimzi's: its brokers are those of its pools, unless it has none, and its own operators are a pod beside them.
 type kafka struct {
 	Spec struct {
-		Kafka     strimziPods `json:"kafka"`
-		ZooKeeper strimziPods `json:"zookeeper"`
+		Kafka     strimziPods  `json:"kafka"`
+		ZooKeeper strimziPods  `json:"zookeeper"`
+		Cruise    *strimziPods `json:"cruiseControl"`
+		Exporter  *strimziPods `json:"kafkaExporter"`
 		Operator  struct {
 			Topics   *strimziPods     `json:"topicOperator"`
 			Users    *strimziPods     `json:"userOperator"`
@@ -95,7 +97,19 @@ func (k *kafka) groups(meta metav1.ObjectMeta) (out []group) {
 	if pools != "enabled" && (!k.hasPools || pools == "disabled") {
 		out = append(out, k.Spec.Kafka.group("kafka", meta, meta.Name, "kafka"))
 	}
-	out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta, meta.Name, "zookeeper"))
+	if meta.Annotations["strimzi.io/kraft"] != "enabled" {
+		out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta, meta.Name, "zookeeper"))
+	}
+	for _, of := range []struct {
+		name string
+		pods *strimziPods
+	}{{"cruise-control", k.Spec.Cruise}, {"kafka-exporter", k.Spec.Exporter}} {
+		if of.pods != nil {
+			one := *of.pods
+			one.Replicas = new(int32(1))
+			out = append(out, one.group(of.name, meta, meta.Name, of.name))
+		}
+	}
 	return append(out, k.operators(meta)...)
 }
 

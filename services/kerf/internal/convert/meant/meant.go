@@ -31,13 +31,13 @@ func Label(r karpenterv1.Requirement, known map[string]map[string]bool) string {
 }
 
 // isUsers says that a label is of a domain in which users make up labels: neither Kubernetes' nor Karpenter's, nor that of
-// EKS Auto Mode, whose labels are almost Karpenter's.
+// EKS Auto Mode, whose labels are almost Karpenter's, nor what is nearly one of these.
 func isUsers(key string) bool {
 	domain, _, has := strings.Cut(key, "/")
-	return has && !slices.Contains(strings.Split(domain, "."), "karpenter") &&
-		!slices.ContainsFunc([]string{"eks.amazonaws.com", "k8s.aws", "k8s.io", "kubernetes.io"}, func(d string) bool {
-			return domain == d || strings.HasSuffix(domain, "."+d)
-		})
+	ours := []string{"eks.amazonaws.com", "k8s.aws", "k8s.io", "karpenter.k8s.aws", "karpenter.sh", "kubernetes.io", "node.kubernetes.io", "topology.kubernetes.io"}
+	return has && !slices.Contains(strings.Split(domain, "."), "karpenter") && !slices.ContainsFunc(ours, func(d string) bool {
+		return domain == d || strings.HasSuffix(domain, "."+d) || !strings.Contains(domain, d) && len(near.Names(domain, []string{d})) > 0
+	})
 }
 
 // Value is the question which of the known values of a label was meant, as the end of what is wrong with one; "" for none.

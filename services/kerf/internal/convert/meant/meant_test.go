@@ -22,9 +22,10 @@ func TestLabelsOfUsersAreTheirOwn(t *testing.T) {
 		"node.k8s.aws/capacity-type":          labels.CapacityType,
 		"karpenter.aws/capacity-type":         labels.CapacityType,
 		"eks.amazonaws.com/instance-category": labels.KarpenterAWS + "/instance-category",
+		"topology.kuberntes.io/zone":          labels.Zone,
 		"example.com/arch":                    "",
 		"corp.io/zone":                        "",
-		"notkubernetes.io/arch":               "",
+		"kubernetes.mycompany.io/arch":        "",
 		"team":                                "",
 		labels.Zone:                           "",
 	} {
