@@ -22,6 +22,8 @@ type inference struct {
 
 type component struct {
 	least    *int32
+	size     *int32     // how many pods each replica is in, with workers
+	worker   *component // nil where there are none
 	metadata podMetadata
 	spec     corev1.PodSpec
 }
@@ -32,12 +34,14 @@ func (c *component) UnmarshalJSON(text []byte) error {
 		corev1.PodSpec `json:",inline"`
 		podMetadata    `json:",inline"`
 
-		Least *int32 `json:"minReplicas"`
+		Least  *int32     `json:"minReplicas"`
+		Size   *int32     `json:"pipelineParallelSize"`
+		Worker *component `json:"workerSpec"`
 	}
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	c.least, c.metadata, c.spec = own.Least, own.podMetadata, own.PodSpec
+	c.least, c.metadata, c.spec, c.size, c.worker = own.Least, own.podMetadata, own.PodSpec, own.Size, own.Worker
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
@@ -90,10 +94,16 @@ func (s *inference) groups(meta metav1.ObjectMeta) (out []group) {
 		}
 		t := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: c.spec} // its pods have its own labels
 		c.metadata.put(&t)
-		out = append(out, group{
-			name: name, pods: max(or(c.least, 1), 1), template: t,
-			labels: map[string]string{"serving.kserve.io/inferenceservice": meta.Name, "component": name},
-		})
+		labels := map[string]string{"serving.kserve.io/inferenceservice": meta.Name, "component": name}
+		out = append(out, group{name: name, pods: max(or(c.least, 1), 1), template: t, labels: labels})
+		if w := c.worker; w != nil {
+			t.Spec = w.spec
+			pods := times(max(or(c.least, 1), 1), or(w.size, leastSize)-1)
+			out = append(out, group{name: name + "-worker", pods: pods, template: *t.DeepCopy(), labels: labels})
+		}
 	}
 	return out
 }
+
+// leastSize is in how many pods a replica is that has workers, where nothing says how many.
+const leastSize = 2

@@ -79,9 +79,9 @@ func podLabels(o runtime.Object) labels.Set {
 	}
 }
 
-// Has says that the pods that a workload stands for, or what makes them, are there: as their owners say, or the labels that
-// they have from their controller, or as its object is of a cluster whose pods of this namespace are there. A DaemonSet makes pods on new
-// nodes still.
+// Has says that the pods that a workload stands for, or what makes them, are there: as their owners say, or the labels
+// that they have from their controller, or as its object is of a cluster whose pods of this namespace are there. A
+// DaemonSet makes pods on new nodes still.
 func (l *Live) Has(m *Made) bool {
 	if _, daemons := m.Object.(*appsv1.DaemonSet); daemons {
 		return false

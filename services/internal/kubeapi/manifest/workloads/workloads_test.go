@@ -42,29 +42,30 @@ func TestTheirPods(t *testing.T) {
 			"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}, {name: b, replicas: 3, template: {spec: {parallelism: 4, completions: 2, template: " + pod + "}}}]}",
 			"1 a, 6 b",
 		},
-		"training":            {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
-		"training, suspended": {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
-		"tasks":               {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
-		"a service":           {"serving.knative.dev/Service", "{template: " + pod + "}", "1"},
-		"a service of more":   {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/min-scale: '3'}}, spec: {}}}", "3"},
-		"none at first":       {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
-		"an application":      {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
-		"one that grows":      {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
-		"a database":          {"postgresql.cnpg.io/Cluster", "{instances: 3}", "3"},
-		"a search engine":     {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
-		"a dashboard":         {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
-		"brokers":             {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
-		"brokers of pools":    {"kafka.strimzi.io/Kafka", "{kafka: {}, entityOperator: {}}", "none"},
-		"a pool of brokers":   {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
-		"metrics":             {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
-		"metrics, no shards":  {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
-		"metrics, no pods":    {"monitoring.coreos.com/Prometheus", "{replicas: -1, shards: 2147483647}", "none"},
-		"metrics, paused":     {"monitoring.coreos.com/Prometheus", "{paused: true}", "1"},
-		"alerts":              {"monitoring.coreos.com/Alertmanager", "{replicas: 3}", "3"},
-		"a model":             {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
-		"a field misplaced":   {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
-		"a Job for each":      {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
-		"a set of clones":     {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
+		"training":                {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
+		"training, suspended":     {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
+		"tasks":                   {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
+		"a service":               {"serving.knative.dev/Service", "{template: " + pod + "}", "1"},
+		"a service of more":       {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/min-scale: '3'}}, spec: {}}}", "3"},
+		"none at first":           {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
+		"an application":          {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
+		"one that grows":          {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
+		"a database":              {"postgresql.cnpg.io/Cluster", "{instances: 3}", "3"},
+		"a search engine":         {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
+		"a dashboard":             {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
+		"brokers":                 {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
+		"brokers of pools":        {"kafka.strimzi.io/Kafka", "{kafka: {}, entityOperator: {}}", "none"},
+		"a pool of brokers":       {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
+		"metrics":                 {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
+		"metrics, no shards":      {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
+		"metrics, no pods":        {"monitoring.coreos.com/Prometheus", "{replicas: -1, shards: 2147483647}", "none"},
+		"metrics, paused":         {"monitoring.coreos.com/Prometheus", "{paused: true}", "1"},
+		"alerts":                  {"monitoring.coreos.com/Alertmanager", "{replicas: 3}", "3"},
+		"a model of several pods": {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: huggingface}}, workerSpec: {pipelineParallelSize: 3, containers: [{name: worker-container, image: a}]}}}", "2 predictor, 4 predictor-worker"},
+		"a model":                 {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
+		"a field misplaced":       {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
+		"a Job for each":          {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
+		"a set of clones":         {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -329,5 +330,33 @@ func TestWhatSparkAsksFor(t *testing.T) {
 	var s size
 	if err := json.Unmarshal([]byte(`"4 apples"`), &s); err == nil {
 		t.Errorf("4 apples are %d bytes", s)
+	}
+}
+
+// TestMonitorsHaveAllTheirContainers: those of the operator, and those of the user, which may say more of the operator's.
+func TestMonitorsHaveAllTheirContainers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ kind, spec, want string }{
+		"alone": {"Prometheus", "{resources: {requests: {memory: 400Mi}}}", "prometheus memory=400Mi, config-reloader cpu=10m memory=50Mi"},
+		"with others": {
+			"Prometheus", "{thanos: {resources: {requests: {cpu: 1}}}, containers: [{name: proxy, resources: {requests: {cpu: 500m}}}, {name: prometheus, resources: {requests: {cpu: 2}}}], resources: {requests: {memory: 400Mi}}}",
+			"prometheus cpu=2 memory=400Mi, config-reloader cpu=10m memory=50Mi, thanos-sidecar cpu=1, proxy cpu=500m",
+		},
+		"an Alertmanager":             {"Alertmanager", "{}", "alertmanager memory=200Mi, config-reloader cpu=10m memory=50Mi"},
+		"an Alertmanager with memory": {"Alertmanager", "{resources: {requests: {memory: 1Gi}}}", "alertmanager memory=1Gi, config-reloader cpu=10m memory=50Mi"},
+	} {
+		form, gvk := decode(t, "monitoring.coreos.com/"+tt.kind, tt.spec)
+		m := &Maker{Kind: gvk, Form: form, Meta: metav1.ObjectMeta{Name: "main"}}
+		made, _, err := m.Objects()
+		if err != nil || len(made) != 1 {
+			t.Fatalf("%s: %d workloads, error %v", name, len(made), err)
+		}
+		var words []string
+		for _, c := range made[0].Object.(*appsv1.ReplicaSet).Spec.Template.Spec.Containers {
+			words = append(words, c.Name+" "+amountsOf(c.Resources.Requests))
+		}
+		if got := strings.Join(words, ", "); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
