@@ -85,6 +85,12 @@ func (t *trial) tooMany(c *model.PodClass, name model.TypeName) bool {
 	return known && own > limit
 }
 
+// tooManyOn says the same of a node that has not joined.
+func (w *world) tooManyOn(name string, c *model.PodClass) bool {
+	i := slices.IndexFunc(w.nodes, func(n *kube.Node) bool { return n.Name == name })
+	return i >= w.joined && i < w.lingering && w.tooMany(c, model.TypeName(w.nodes[i].Labels[labels.InstanceType]))
+}
+
 // devices are those that a pool's new node of a type has, as the pool says.
 func devices(p *model.NodePool, name model.TypeName) []model.NodeDevice {
 	for _, t := range p.Devices {

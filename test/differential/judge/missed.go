@@ -46,7 +46,7 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 			return err
 		}
 		for _, name := range v.Nodes {
-			if !w.cordoned(name) && !w.surplus(name) {
+			if !w.cordoned(name) && !w.surplus(name) && !w.tooManyOn(name, w.classes[id]) {
 				found[name] = true
 			}
 		}
