@@ -46,7 +46,7 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 			return err
 		}
 		for _, name := range v.Nodes {
-			if !w.cordoned(name) && !w.surplus(name) && !w.tooManyOn(name, w.classes[id]) {
+			if w.counts(name, w.classes[id]) {
 				found[name] = true
 			}
 		}
@@ -71,6 +71,11 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 		}
 	}
 	return nil
+}
+
+// counts says that a node which the scheduler finds for a pod is one that a plan would have to use.
+func (w *world) counts(name string, c *model.PodClass) bool {
+	return !w.cordoned(name) && !w.surplus(name) && !w.tooManyOn(name, c)
 }
 
 // cordoned nodes take what tolerates everything, as far as the scheduler is concerned. Kerf leaves them alone.
