@@ -132,8 +132,8 @@ type Pod struct {
 	GracePeriod       time.Duration
 	// Size is that of model.Amounts.Size, of what it requests.
 	Size int64
-	// ByDevices are extended resources, with commas between them, that the scheduler has given it devices for, as the node
-	// does not offer them itself.
+	// ByDevices are extended resources that the scheduler has given it devices for, as the node does not offer them itself:
+	// a text with commas between them, so that pods can be compared.
 	ByDevices string
 	// Tied pods have rules of their own about where they run: hard spread, required affinity, a node selector, a volume.
 	Tied bool

@@ -427,7 +427,7 @@ func (s *solver) budget() int64 {
 	if w := s.c.Source.Work; w > 0 {
 		return w
 	}
-	const most, mostLarge, each, eachLarge, eachTried = 600_000_000, 300_000_000, 20_000_000, 300_000_000, 5_000_000
+	const most, mostLarge, each, eachTried = 600_000_000, 300_000_000, 20_000_000, 5_000_000
 	pods, rows := int64(s.c.Pods()), int64(s.c.NumRows)
 	byPods := 500 * min(pods, 20_000)
 	byRows := rows * rows * min(pods, 10_000) / 2
@@ -435,7 +435,7 @@ func (s *solver) budget() int64 {
 	case s.c.Source.Tried:
 		return min(eachTried/(1+s.others)+byPods+byRows, mostLarge)
 	case rows > maxRows:
-		return min(eachLarge*pods/max(pods, int64(s.pods))+byPods+byRows, mostLarge)
+		return min(mostLarge*pods/max(pods, int64(s.pods))+byPods+byRows, mostLarge)
 	}
 	return min(each/(1+s.others)+byPods+20*rows*rows*min(pods, 1000), most)
 }

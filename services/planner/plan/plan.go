@@ -360,7 +360,7 @@ func (c *cycle) findDisruptions() {
 	c.disruptions = disrupt.Run(disrupt.Params{
 		Params: draft.Params{
 			View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits, Unsupported: c.unsupported,
-			Unplaced: c.unplaced, BuffersUnplaced: c.bufferPending, BufferPods: c.bufferPods, Assignments: c.assigned, Bought: bought, Exclude: c.in.Exclude,
+			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Bought: bought, Exclude: c.in.Exclude,
 		},
 		Surplus: c.surplus, Unhealthy: c.unhealthy, Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})

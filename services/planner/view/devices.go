@@ -3,14 +3,12 @@ package view
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
-// counted counts devices for the classes of a snapshot; nil where none claims any, be it by a resource.
+// counted counts devices for the classes of a snapshot; nil where none claims any.
 func counted(s *model.Snapshot) *devices.Dims {
-	s = extended.Resolve(s)
 	claims := func(c model.PodClass) bool { return devices.ClaimsDevices(&c) }
 	if !slices.ContainsFunc(s.PodClasses, claims) {
 		return nil

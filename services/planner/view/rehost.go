@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/extended"
 	"github.com/kerf-dev/kerf/services/core/lacks"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
@@ -22,7 +23,7 @@ func HasDisks(w *World, now time.Time) bool {
 // changes with the nodes, or with an error; then it may be called again. same says that of new nodes nothing else is
 // known than before.
 func Rehost(w *World, pods []Pod) (same, ok bool, err error) {
-	if counted(w.Snapshot) != nil || !w.volumes.Equal(volumes.New(w.Snapshot.Nodes)) || !HasDisks(w, w.Now) {
+	if counted(extended.Resolve(w.Snapshot)) != nil || !w.volumes.Equal(volumes.New(w.Snapshot.Nodes)) || !HasDisks(w, w.Now) {
 		return false, false, nil
 	}
 	w.Pods, w.Unbound = pods, nil

@@ -369,7 +369,7 @@ func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
 	})
 }
 
-// TestABudgetOfNoneStopsWhatHasNotBegun: whoever stops disruptions stops those, too, whose replacements are on their
+// TestABudgetOfNoneStopsWhatHasNotBegun: a user who stops disruptions stops those, too, whose replacements are on their
 // way, and drift is not held for it.
 func TestABudgetOfNoneStopsWhatHasNotBegun(t *testing.T) {
 	leads(t, func(r *rig) {

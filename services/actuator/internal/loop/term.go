@@ -345,8 +345,8 @@ func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
 
 // allows says that budgets let so many more nodes of a pool be drained now. Those that wait for their turn are not counted.
 func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int) bool {
-	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == pool })
-	if i < 0 || !t.cluster.Pools[i].NotReady.OK() {
+	p := t.pool(pool)
+	if p == nil || !p.NotReady.OK() {
 		return false // its budgets are not known
 	}
 	nodes := rules.PoolNodes{Pool: pool, More: more}
@@ -361,18 +361,26 @@ func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int)
 			nodes.Disrupting++
 		}
 	}
-	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())
+	active, _ := rules.ActiveBudgets(p.Budgets, t.agenda.Now())
 	return rules.BudgetAllows(active, why, nodes).OK()
 }
 
 // stops says that a budget lets none of a pool's nodes go for a reason, whatever else of the pool is wrong.
 func (t *term) stops(pool model.PoolName, why model.DisruptionReason) bool {
-	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == pool })
-	if i < 0 {
+	p := t.pool(pool)
+	if p == nil {
 		return false
 	}
-	active, _ := rules.ActiveBudgets(t.cluster.Pools[i].Budgets, t.agenda.Now())
+	active, _ := rules.ActiveBudgets(p.Budgets, t.agenda.Now())
 	return !rules.BudgetAllows(active, why, rules.PoolNodes{Pool: pool, Nodes: 1, More: 1}).OK()
+}
+
+func (t *term) pool(name model.PoolName) *cluster.Pool {
+	i := slices.IndexFunc(t.cluster.Pools, func(p cluster.Pool) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.cluster.Pools[i]
 }
 
 func (t *term) members(ids []model.ClaimID) []disruption.Member {

@@ -75,12 +75,17 @@ func (r *reader) giveNames() {
 // giveName names an object by what is not taken; assumed where nothing says how.
 func giveName(m metav1.Object, taken func() bool) (assumed bool) {
 	base := strings.TrimRight(m.GetGenerateName(), "-.")
-	first := cmp.Or(base, "unnamed")
-	m.SetName(first)
+	m.SetName(cmp.Or(base, "unnamed"))
+	number(m, taken)
+	return base == ""
+}
+
+// number adds a number to an object's name where that is taken.
+func number(m metav1.Object, taken func() bool) {
+	first := m.GetName()
 	for i := 2; taken(); i++ {
 		m.SetName(fmt.Sprintf("%s-%d", first, i))
 	}
-	return base == ""
 }
 
 // assumeRef names the only class there is, or else one of the name default.

@@ -264,21 +264,13 @@ func (r *reader) makePods() {
 			for _, n := range legacy.Workload(w.Object) {
 				r.warn(m.place, m.name, n.Field, n.Message)
 			}
-			if o, ok := w.Object.(metav1.Object); ok {
-				free(o, m.Kind, taken)
+			if o, ok := w.Object.(metav1.Object); ok { // parts of two objects may be called the same
+				number(o, func() bool { return taken[idOf(m.Kind, o)] })
+				taken[idOf(m.Kind, o)] = true
 			}
 			r.read = append(r.read, entry{place: m.place, name: m.name, object: w.Object, made: &w})
 		}
 	}
-}
-
-// free gives a workload another name where one of its kind has it: parts of two objects may be called the same.
-func free(o metav1.Object, kind schema.GroupVersionKind, taken map[identity]bool) {
-	first := o.GetName()
-	for i := 2; taken[idOf(kind, o)]; i++ {
-		o.SetName(fmt.Sprintf("%s-%d", first, i))
-	}
-	taken[idOf(kind, o)] = true
 }
 
 // unknownOfPods warns of fields that are not known of the pods in an object of another project, of which no other fields

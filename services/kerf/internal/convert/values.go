@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/meant"
-	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
 // unknownValues warns of values of pools' and overlays' requirements, and of what pods ask of nodes, that nothing in the
@@ -80,7 +80,7 @@ func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
 	var out []string
 	for _, p := range pools {
 		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
-			if counted[string(name)] || refused.IsDevice(name) || len(counted) == 1 {
+			if counted[string(name)] || reader.IsExtended(name) || len(counted) == 1 {
 				continue
 			}
 			question := near.Question(string(name), slices.Sorted(maps.Keys(counted)))

@@ -31,8 +31,8 @@ type Params struct {
 	Limits    *market.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason
-	// Unplaced are the pending pods that nothing was found for, BuffersUnplaced those of buffers.
-	Unplaced, BuffersUnplaced []market.Item
+	// Unplaced are the pending pods that nothing was found for.
+	Unplaced []market.Item
 	// BufferPods are the places of buffers' pods, which do not exist: they move at no cost.
 	BufferPods []pack.Assignment
 	// Assignments are the places of the pending pods.

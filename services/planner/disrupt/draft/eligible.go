@@ -186,24 +186,19 @@ func ShowsNothing(dr *Draft, host int) model.Reason {
 // lack it as well, and what this node shows would have been forgotten by then. Pods of buffers, which never run, have what
 // they need once their place is on a node that is there.
 func needing(in *Params) (out []market.Item) {
-	known := make([]bool, len(in.View.Classes))
-	add := func(it market.Item) {
-		if !known[it.Class.Index] && lacks.Needs(it.Class.PodClass) {
-			out = append(out, it)
-		}
-		known[it.Class.Index] = true
-	}
-	for _, it := range slices.Concat(in.Unplaced, in.BuffersUnplaced) {
-		add(it)
-	}
 	there := make(map[int]bool)
 	for _, a := range in.BufferPods {
 		there[a.Pod] = a.Claim == nil && in.View.Hosts[a.Host].Node != nil
 	}
+	known := make([]bool, len(in.View.Classes))
 	for _, i := range in.View.Unbound {
-		if p := in.View.Pods[i]; !there[i] && p.Movable() && in.Unsupported[p.Class.Index].OK() {
-			add(market.Item{Class: p.Class, Pods: []int{i}})
+		p := in.View.Pods[i]
+		of := p.Class.Index
+		if known[of] || there[i] || !p.Movable() || !in.Unsupported[of].OK() || !lacks.Needs(p.Class.PodClass) {
+			continue
 		}
+		known[of] = true
+		out = append(out, market.Item{Class: p.Class, Pods: []int{i}})
 	}
 	return out
 }

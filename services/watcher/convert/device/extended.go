@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -28,13 +27,6 @@ func ClassOf(classes []*resourcev1.DeviceClass, resource string) (best *resource
 	return best
 }
 
-// MayStandFor says whether a resource is one that may stand for devices: an extended one, or one called after a class.
-func MayStandFor(name corev1.ResourceName) bool {
-	n := string(name)
-	return Implied(name) || strings.Contains(n, "/") && !strings.Contains(n, "kubernetes.io/") &&
-		!strings.HasPrefix(n, corev1.DefaultResourceRequestsPrefix)
-}
-
 // Extended are the devices that the scheduler claims for a pod in the place of extended resources, on a node that has none
 // of these itself: a request for each container that asks for one, in the order of their names. What no claim can ask for
 // stays a resource alone.
@@ -43,7 +35,7 @@ func Extended(p *corev1.Pod, classOf func(resource string) *resourcev1.DeviceCla
 	asked := map[corev1.ResourceName]bool{}
 	for _, c := range containers {
 		for name := range c.Resources.Requests {
-			if MayStandFor(name) && !Implied(name) {
+			if reader.IsExtended(name) {
 				asked[name] = true
 			}
 		}

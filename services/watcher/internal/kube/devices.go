@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 )
 
@@ -83,7 +84,7 @@ func claimsDevices(p *corev1.Pod) bool {
 	}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		for name := range c.Resources.Requests {
-			if device.MayStandFor(name) {
+			if device.Implied(name) || reader.IsExtended(name) {
 				return true
 			}
 		}

@@ -16,6 +16,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // ByServer ends what the API server would not take.
@@ -146,18 +148,13 @@ func resources(r corev1.ResourceRequirements) (problems []string) {
 // whole says what a resource is of which a container gets as much as it may have at most; "" for others.
 func whole(name corev1.ResourceName) string {
 	switch {
-	case IsDevice(name):
+	case reader.IsExtended(name):
 		return "devices"
 	case strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
 		return "huge pages"
 	default:
 		return ""
 	}
-}
-
-// IsDevice tells resources that nodes have by their plugins. Domains under kubernetes.io are Kubernetes' own.
-func IsDevice(name corev1.ResourceName) bool {
-	return strings.Contains(string(name), "/") && !strings.Contains(string(name), "kubernetes.io/")
 }
 
 // amount says what is wrong with how much is asked for; "" for nothing.
@@ -172,7 +169,7 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 		return "is no resource of containers; want cpu, memory, ephemeral-storage, hugepages-2Mi, or one with a domain such as nvidia.com/gpu" + ByServer
 	case q.Sign() < 0:
 		return text + " is negative" + ByServer
-	case part && IsDevice(name):
+	case part && reader.IsExtended(name):
 		return text + " is no whole number" + ByServer
 	case (name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage) && strings.HasSuffix(text, "m") && q.Value() < little:
 		return fmt.Sprintf("%s is in thousandths of a byte; did you mean %sMi?", text, strings.TrimSuffix(text, "m"))
