@@ -14,13 +14,14 @@ import (
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as
 // good as another, and each costs a whole assignment. Where some that are tied to others have no place, up to several
 // pods begin in up to mostBegins domains instead. Up to mostFewer, of up to mostItems classes and segments, are packed once
-// more as if nodes cost more, and of any number those that may well cost less so.
+// more as if nodes cost more, and any number where that may lose up to longShot times what there is to win (15 paid off).
 const (
 	few        = 32
 	several    = 128
 	mostBegins = 8
 	mostFewer  = 4096
 	mostItems  = 1024
+	longShot   = 20
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
@@ -192,9 +193,8 @@ func otherOrders(a *attempt) []order {
 		out[i].overhead = a.order.overhead
 	}
 	fewer, proof := order{overhead: model.DefaultPerNodeOverhead}, a.s.proof
-	// What that may lose is no more than the overhead of all nodes; what it may win, what they cost over what is proven
-	// to be needed.
-	pays := proof.Known() && fewer.overhead*int64(len(a.claims)) <= outcomeOf(a).cost-proof.Price
+	// That may lose the overhead of all nodes, and win what they cost over what is proven to be needed.
+	pays := proof.Known() && fewer.overhead*int64(len(a.claims)) <= longShot*(outcomeOf(a).cost-proof.Price)
 	if a.s.buyer.Overhead < fewer.overhead && (pays || pods <= mostFewer && len(a.wantedItems) <= mostItems) {
 		out = append(out, fewer)
 	}
