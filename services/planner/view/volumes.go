@@ -156,19 +156,19 @@ func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int6
 }
 
 // detachesSoon says whether a class's pods have a volume of a driver that is on a host for pods alone that will have left:
-// where the host is above its limit, it is not attached again.
+// where the host is above its limit, it is not attached again. The room of those that leave may be free already.
 func detachesSoon(v *View, host int, c *Class, driver model.Resource) bool {
 	return slices.ContainsFunc(c.Volumes, func(vol model.VolumeTopology) bool {
 		users := v.shared[host][vol.Name]
-		stay := users
+		others, stays := users, false
 		for _, p := range v.Hosts[host].Pods {
 			pod := &v.Pods[p]
 			soon, _ := rules.Leaves(pod.Pod, pod.Class.PodClass, v.Hosts[host].Node, v.Policy.RoomWait, v.Now)
-			if soon && slices.ContainsFunc(pod.Class.Volumes, func(its model.VolumeTopology) bool { return its.Name == vol.Name }) {
-				stay--
+			if slices.ContainsFunc(pod.Class.Volumes, func(its model.VolumeTopology) bool { return its.Name == vol.Name }) {
+				others, stays = others-1, stays || !soon
 			}
 		}
-		return sharing(vol, driver) && users > 0 && stay <= 0
+		return sharing(vol, driver) && users > 0 && others <= 0 && !stays
 	})
 }
 
