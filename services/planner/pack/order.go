@@ -14,14 +14,14 @@ import (
 // few is how many pods are packed in several orders, of which the best counts. With more of them one order is about as
 // good as another, and each costs a whole assignment. Where some that are tied to others have no place, up to several
 // pods begin in up to mostBegins domains instead. Up to mostFewer, of up to mostItems classes and segments, are packed once
-// more as if nodes cost more, and any number where that may lose up to longShot times what there is to win (15 paid off).
+// more as if nodes cost more, and any number where that may lose up to longShot times what there is to win.
 const (
 	few        = 32
 	several    = 128
 	mostBegins = 8
 	mostFewer  = 4096
 	mostItems  = 1024
-	longShot   = 20
+	longShot   = 20 // of 180 loads that were drawn, this paid for 25, up to 15 times
 )
 
 // order is how an assignment goes through its pods. The zero order is that for any number of them: large ones first, those
