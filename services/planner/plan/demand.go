@@ -41,7 +41,7 @@ type refusal struct {
 
 func (c *cycle) findDemand() demand {
 	d := demand{volumes: view.HeldVolumes(c.Pods)}
-	var unseen, last []int
+	var unseen []int
 	var queue rules.SchedulerQueue
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
@@ -61,10 +61,7 @@ func (c *cycle) findDemand() demand {
 		default:
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
-				if queue.Refused(p.Pod, p.Class.PodClass); c.later[p.Class.Index] {
-					last = append(last, i)
-					continue
-				}
+				queue.Refused(p.Pod, p.Class.PodClass)
 				d.add(c, i)
 				continue
 			}
@@ -72,9 +69,6 @@ func (c *cycle) findDemand() demand {
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		}
-	}
-	for _, i := range last {
-		d.add(c, i)
 	}
 	for _, i := range unseen {
 		if p := c.Pods[i]; queue.Has(p.Pod, p.Class.PodClass) && d.refusal(c, i).OK() && !virtual(p.ID) {

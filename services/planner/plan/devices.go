@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -40,7 +39,7 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 	// Those that share a claim are placed last.
 	slices.SortStableFunc(items, func(a, b market.Item) int { return cmp.Compare(late(a), late(b)) })
 	if len(items) <= mostTurns {
-		for some := range permutations(items) {
+		for some := range devices.Orders(items) {
 			if c.allEquipped(host, some) {
 				items = some
 				break
@@ -76,21 +75,4 @@ func (c *cycle) allEquipped(host int, items []market.Item) bool {
 		}
 	}
 	return true
-}
-
-// permutations are all orders of a list, beginning with its own.
-func permutations[T any](list []T) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		if len(list) == 0 {
-			yield(nil)
-			return
-		}
-		for i := range list {
-			for rest := range permutations(slices.Concat(list[:i], list[i+1:])) {
-				if !yield(append([]T{list[i]}, rest...)) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -1,36 +1,82 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/view"
+	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
-// mostYields is how often pods are planned for anew because some yield: each turn costs as much as a plan, and there
-// may be as many classes that wait for one volume as there are Jobs.
-const mostYields = 4
+// mostHeirs is how often others are tried: there may be as many that wait for one volume as there are Jobs.
+const mostHeirs = 16
 
-// yields are classes, by index, of which no pod got a place, so that pods of others come first where they want the same
-// volume.
-type yields map[int]bool
+// passOn has pods that got no place pass on the volumes that one pod at a time may use, to those that wait for them and
+// have a place beside all that was planned.
+func passOn(c *cycle) {
+	without := make(map[int]bool) // pods that have no place, and are bound nowhere
+	for _, it := range c.unplaced {
+		for _, p := range it.Pods {
+			without[p] = c.Pods[p].Node == ""
+		}
+	}
+	tried := make(map[*view.Class]bool) // others of a class would fare no better
+	for range mostHeirs {
+		heirs := heirs(c, without, tried)
+		if len(heirs) == 0 {
+			return
+		}
+		n, kept := len(c.assigned), c.unplaced
+		c.unplaced = market.Items(c.World, heirs)
+		placeBeside(c)
+		c.unplaced = kept
+		for _, s := range c.assigned[n:] {
+			c.demand.volumes.Give(c.Pods[s.Pod].Class.PodClass, s.Pod)
+		}
+		if len(c.assigned) > n {
+			askAgain(c)
+			placeBeside(c) // others may be where these are
+		}
+		for _, s := range c.assigned[n:] {
+			delete(without, s.Pod)
+		}
+	}
+}
 
-// add adds those of a cycle that has assigned pods, and says whether there were any: then others may get places.
-func (y yields) add(c *cycle) bool {
-	wanted := make(map[string]bool)
+// heirs are pods, at most one for each volume, that wait for volumes of those without a place, and were not tried.
+func heirs(c *cycle, without map[int]bool, tried map[*view.Class]bool) (out []int) {
+	asked := make(volumes.Exclusive)
+	for _, r := range c.demand.refused {
+		class := c.Pods[r.pod].Class
+		if r.reason.Code != model.CodeVolumeInUse || tried[class] || !c.demand.volumes.OnlyOf(class.PodClass, without) {
+			continue
+		}
+		if _, taken := asked.Take(class.PodClass, r.pod); taken == "" {
+			out, tried[class] = append(out, r.pod), true
+		}
+	}
+	return out
+}
+
+// askAgain finds out anew which pods wait for a volume that one pod at a time may use. Those that have it do no longer.
+func askAgain(c *cycle) {
+	var refused []refusal
 	for _, r := range c.demand.refused {
 		if r.reason.Code == model.CodeVolumeInUse {
-			for _, v := range c.Pods[r.pod].Class.Volumes {
-				wanted[v.Name] = wanted[v.Name] || v.Exclusive
+			r.reason = c.demand.refusal(c, r.pod)
+		}
+		if !r.reason.OK() {
+			refused = append(refused, r)
+		}
+	}
+	var unplaced []int
+	for _, it := range c.unplaced {
+		for _, p := range it.Pods {
+			if r := c.demand.refusal(c, p); !r.OK() {
+				refused = append(refused, refusal{p, r})
+			} else {
+				unplaced = append(unplaced, p)
 			}
 		}
 	}
-	found := false
-	for _, it := range c.unplaced {
-		holds := slices.ContainsFunc(it.Class.Volumes, func(v model.VolumeTopology) bool { return wanted[v.Name] })
-		unbound := slices.ContainsFunc(it.Pods, func(p int) bool { return c.Pods[p].Node == "" })
-		if holds && unbound && !y[it.Class.Index] {
-			y[it.Class.Index], found = true, true
-		}
-	}
-	return found
+	c.demand.refused, c.unplaced = refused, market.Items(c.World, unplaced)
 }

@@ -9,7 +9,6 @@ package plan
 import (
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -59,8 +58,6 @@ type cycle struct {
 	*view.World
 	in   *model.Input
 	hash string
-	// later are the classes that yield their volumes to others.
-	later yields
 	// stop says that the plan is not wanted any more.
 	stop    func() bool
 	view    *view.View
@@ -98,17 +95,15 @@ type cycle struct {
 	disruptions disrupt.Result
 	// until is when an offering is available again, or a pod overdue that others wait for; zero for never.
 	until time.Time
-	// names makes ids, of parts.
-	names *encoding.Encoder
-	parts []string
+	names *encoding.Names
 	// patterns are claims without pods, by the list of options that claims of the same content share.
 	patterns map[**market.Option]model.NodeClaim
 }
 
-func newCycle(b *base, in *model.Input, hash string, later yields, stop func() bool) *cycle {
+func newCycle(b *base, in *model.Input, hash string, stop func() bool) *cycle {
 	c := &cycle{
-		World: b.world, in: in, hash: hash, later: later, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, until: b.until, awaited: ending.Awaited{}, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
+		World: b.world, in: in, hash: hash, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
+		tally: b.tally, unsupported: b.unsupported, until: b.until, awaited: ending.Awaited{}, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.NewNames(hash),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -173,18 +168,24 @@ func (c *cycle) assign() {
 	for turn, before := 0, -1; leaving && turn < mostTurns && before != len(c.assigned); turn++ {
 		before = len(c.assigned)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
-		if len(c.assigned) > before && c.asks(model.KindProvision) {
-			buyBeside(c)
+		if len(c.assigned) > before {
+			placeBeside(c)
 		}
 	}
+	passOn(c)
 }
 
-// buyBeside buys for pods that are left once others were given room that is coming: where those go may decide where these
-// may be. What the plan's claims have free comes first, and they grow for those that nothing is bought for. It buys
-// nothing beside which one that has its place might not be there.
-func buyBeside(c *cycle) {
+// placeBeside places pods that are left once others were given room that is coming, or a volume: where those go may decide
+// where these may be. What the plan's claims have free comes first, and they grow for those that nothing is bought for. It
+// buys nothing beside which one that has its place might not be there.
+func placeBeside(c *cycle) {
 	more, items := c.scheduler.TopUp(c.bought, c.unplaced)
 	c.assigned = append(c.assigned, more...)
+	if !c.asks(model.KindProvision) {
+		more, c.unplaced = c.scheduler.OnHosts(items, ending.EveryHost)
+		c.assigned = append(c.assigned, more...)
+		return
+	}
 	mark, limits := c.scheduler.Mark(), c.limits.Clone()
 	more, bought, left := c.scheduler.Assign(items, ending.EveryHost)
 	if len(bought) > 0 && c.scheduler.FirstRefused(slices.Concat(c.assigned, more), true) >= 0 {
@@ -364,26 +365,4 @@ func (c *cycle) findDisruptions() {
 		},
 		Surplus: c.surplus, Unhealthy: c.unhealthy, Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})
-}
-
-// mostPoolName is how much of a pool's name a claim's id has: the id is a label's value too, which has at most 63 bytes.
-const mostPoolName = 52
-
-// claimID names a claim by the input and its pods: the same plan names the same claims, and no two claims have a name.
-func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
-	parts := append(c.parts[:0], "claim", c.hash, string(pool))
-	for _, p := range pods {
-		parts = append(parts, string(p))
-	}
-	c.parts = parts
-	short := strings.TrimRight(string(pool[:min(len(pool), mostPoolName)]), "-.") // no part of a name ends so
-	return model.ClaimID(short + "-" + c.names.Strings(parts)[:10])
-}
-
-func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
-	parts := []string{"disruption", c.hash}
-	for _, id := range candidates {
-		parts = append(parts, string(id))
-	}
-	return model.DisruptionID("d-" + c.names.Strings(parts)[:16])
 }

@@ -270,11 +270,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	}
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
-	c, err := s.assign(in, stop, nil)
-	for later, turns := (yields{}), mostYields; err == nil && turns > 0 && later.add(c); turns-- {
-		s.base.view.Revert(mark)
-		c, err = s.assign(in, stop, later)
-	}
+	c, err := s.assign(in, stop)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -293,8 +289,8 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 }
 
 // assign begins a decision: it sizes static pools, and gives pods their places. Their bodies are in plan.go and static.go.
-func (s *Session) assign(in *model.Input, stop func() bool, later yields) (*cycle, error) {
-	c := newCycle(s.base, in, s.hash(in), later, stop)
+func (s *Session) assign(in *model.Input, stop func() bool) (*cycle, error) {
+	c := newCycle(s.base, in, s.hash(in), stop)
 	c.problems = s.problems
 	steps := []func(){c.reserve, c.sizeStaticPools}
 	if c.asks(model.KindDisrupt) {

@@ -140,7 +140,7 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option
 		b.TakeFrom(c.limits)
 		claim := c.pattern(b)
 		claim.Reason = f.Reason
-		claim.ID = c.claimID(claim.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(f.Buy[i].Number))})
+		claim.ID = c.names.Claim(claim.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(f.Buy[i].Number))})
 		c.staticClaims = append(c.staticClaims, claim)
 	}
 	return f.Short
@@ -161,7 +161,7 @@ func (c *cycle) expecting() (*cycle, error) {
 	if err = b.at(c.Now, c.stop); err != nil {
 		return nil, err
 	}
-	d := newCycle(b, c.in, c.hash, c.later, c.stop)
+	d := newCycle(b, c.in, c.hash, c.stop)
 	d.problems, d.staticClaims = c.problems, c.staticClaims
 	d.reserve()
 	for i, h := range d.view.Hosts {

@@ -134,7 +134,7 @@ func (c *cycle) claim(b *purchase.NewClaim) model.NodeClaim {
 	for i, p := range pods {
 		out.Pods[i] = c.Pods[p].ID
 	}
-	out.ID = c.claimID(out.NodePool, out.Pods)
+	out.ID = c.names.Claim(out.NodePool, out.Pods)
 	return out
 }
 
@@ -209,7 +209,7 @@ func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	for _, h := range d.Hosts {
 		out.Candidates = append(out.Candidates, c.view.Hosts[h].Claim.ID)
 	}
-	out.ID = c.disruptionID(slices.Sorted(slices.Values(out.Candidates)))
+	out.ID = c.names.Disruption(slices.Sorted(slices.Values(out.Candidates)))
 	if !d.Staged {
 		slices.Sort(out.Candidates)
 	}
@@ -219,7 +219,7 @@ func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	for _, b := range d.Replacements {
 		claim := c.claim(b)
 		if len(claim.Pods) == 0 { // one of a static pool, which has no pods to be named by
-			claim.ID = c.claimID(claim.NodePool, []model.PodID{"instead", model.PodID(out.ID)})
+			claim.ID = c.names.Claim(claim.NodePool, []model.PodID{"instead", model.PodID(out.ID)})
 		}
 		claim.Disruption = out.ID
 		for _, pod := range claim.Pods {

@@ -2,6 +2,7 @@ package volumes
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -27,6 +28,23 @@ func (e Exclusive) Take(c *model.PodClass, pod int) (other int, volume string) {
 func (e Exclusive) Hold(c *model.PodClass, pod int) {
 	for _, v := range c.Volumes {
 		if _, held := e[v.Name]; v.Exclusive && !held {
+			e[v.Name] = pod
+		}
+	}
+}
+
+// OnlyOf says whether some pods, and no others, have those of the volumes that a class asks for which are had by any.
+func (e Exclusive) OnlyOf(c *model.PodClass, pods map[int]bool) bool {
+	return !slices.ContainsFunc(c.Volumes, func(v model.VolumeTopology) bool {
+		has, held := e[v.Name]
+		return v.Exclusive && held && !pods[has]
+	})
+}
+
+// Give gives a pod the volumes that its class asks for, whoever had them.
+func (e Exclusive) Give(c *model.PodClass, pod int) {
+	for _, v := range c.Volumes {
+		if v.Exclusive {
 			e[v.Name] = pod
 		}
 	}
