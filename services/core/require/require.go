@@ -173,6 +173,14 @@ func (r Requirement) Pick(preferred string) (value string, ok bool) {
 	return "", false
 }
 
+// Others allows the values that the requirement does not, and no absence; nothing for a range of integers.
+func (r Requirement) Others() Requirement {
+	if r.bounded {
+		return Requirement{Key: r.Key}
+	}
+	return Requirement{Key: r.Key, complement: !r.complement, values: r.values, lo: math.MinInt64, hi: math.MaxInt64}
+}
+
 // Intersect is what both allow. MinValues is the larger of the two.
 func (r Requirement) Intersect(s Requirement) Requirement {
 	out := Requirement{Key: r.Key, absent: r.absent && s.absent, MinValues: max(r.MinValues, s.MinValues)}

@@ -122,6 +122,19 @@ func TestEmptyAllowsNothing(t *testing.T) {
 	})
 }
 
+func TestOthersAreAllValuesThatItDoesNotAllow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms, r := drawAll(t, "r")
+		long := slices.ContainsFunc(r.Model(), func(m model.Requirement) bool { return m.Operator == model.Gte || m.Operator == model.Lte })
+		for _, s := range universe() {
+			want := s != nil && !allHold(ms, s) && !long
+			if got := matches(r.Others(), s); got != want {
+				t.Fatalf("%v: its others allow %v: %v, want %v", ms, text(s), got, want)
+			}
+		}
+	})
+}
+
 func TestSubsetAgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		as, a := drawAll(t, "a")

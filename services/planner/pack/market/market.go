@@ -139,18 +139,12 @@ func NewMarket(w *view.World, rules *podrules.Rules, stop func() bool) *Market {
 
 // PodRuleKeys are the labels that matter to any pod with pod rules, sorted.
 func PodRuleKeys(w *view.World, rules *podrules.Rules) []string {
-	seen := make(map[string]bool)
 	var out []string
 	for _, c := range w.Classes {
-		for _, k := range rules.Keys(c) {
-			if !seen[k] {
-				seen[k] = true
-				out = append(out, k)
-			}
-		}
+		out = append(out, rules.Keys(c)...)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // EachOption calls visit with each option, whether it is available or not.

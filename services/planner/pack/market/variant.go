@@ -73,6 +73,9 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	}
 	for _, d := range w.Daemons {
 		keys = slices.Concat(keys, d.Class.Profile.Keys)
+		for _, r := range slices.Concat(asks(d.Class.Profile)...) {
+			add(narrow(open, require.Set{r.Others()}))
+		}
 	}
 	for _, k := range keys {
 		r, _ := open.Get(k)
