@@ -140,8 +140,9 @@ func TestPriceAloneNeverCostsMoreThanTheDefaultPolicy(t *testing.T) {
 }
 
 func TestLoadsWithoutRulesAreNearTheirBound(t *testing.T) {
-	// With the work of one budget these were 0.9 and 0.7 % above it.
-	for _, seed := range []int{504, 522} {
+	// With the work of one budget the first were 0.9 and 0.7 % above it. The others are more than 2,048 pods on few nodes,
+	// 0.8 and 0.7 % above it where whole numbers of nodes were not looked for.
+	for _, seed := range []int{504, 522, 170026, 200014} {
 		r, err := bench.Measure(bench.Job{Catalog: "market", Workload: workload.Plain(seed)})
 		if err != nil {
 			t.Fatal(err)

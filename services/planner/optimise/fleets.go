@@ -5,12 +5,12 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/fleet"
-	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 )
 
 const (
 	// fleetPods is up to how many pods whole numbers of nodes are looked for first, and what is on them then: with
-	// more, parts of nodes cost much the same. Up to countRows rows settling by numbers of nodes does that.
+	// more, parts of nodes mostly cost much the same, and it is done where the plan is far from its bound. Up to
+	// countRows rows settling by numbers of nodes does that.
 	fleetPods = 2048
 	// fleetShare is how much work the bound takes, 1 of so many budgets; each fleet takes as much, and as much to fill
 	// it, and all fleets about five times that.
@@ -20,16 +20,18 @@ const (
 // roomier are how much more than all pods ask for fleets have: the more, the sooner the pods are on them.
 func roomier() []float64 { return []float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.001, 1} }
 
+// manyPods says that fleets are looked for only where the plan is far from its bound.
+func manyPods(s *solver) bool { return max(s.pods, s.c.Pods()) > fleetPods }
+
 // countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as
-// good as asked for, or that makes no sense.
-func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
+// good as asked for, or that makes no sense. Pods are worth y.
+func (s *solver) countFleets(y []float64, budget int64) *fleet.Search {
 	p := s.c.Source
-	few := max(s.pods, s.c.Pods()) <= fleetPods && s.c.NumRows > countRows
 	asked := !p.Tried && !p.Worth && (p.BoundOnly || !s.simpler)
-	if !few || !asked || s.best.Pods > 0 || !fleet.Suits(s.c) || s.enough() {
+	if !asked || s.best.Pods > 0 || !fleet.Suits(s.c) || s.enough() {
 		return nil
 	}
-	f := fleet.New(s.c, x.BestDuals)
+	f := fleet.New(s.c, y)
 	if _, bound := f.Least(1, s.aim(), budget/fleetShare); bound > s.bound {
 		s.bound, s.kind = min(bound, s.aim()), KindLP
 	}
@@ -43,6 +45,9 @@ func (s *solver) countFleets(x *pricing.Columns, budget int64) *fleet.Search {
 // packFleets puts the pods on fleets that cost less than the best plan, the roomiest first. It takes so little work
 // that it does not end where the plan is as good as asked for.
 func (s *solver) packFleets(f *fleet.Search, y []float64, budget int64) {
+	if f == nil {
+		return
+	}
 	var last []int32
 	limit := f.Work + 5*budget/fleetShare
 	for _, times := range roomier() {

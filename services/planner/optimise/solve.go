@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/exact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/fleet"
 	"github.com/kerf-dev/kerf/services/planner/optimise/parts"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
@@ -63,6 +64,8 @@ type solver struct {
 	// proven is what pods are worth in the bound of a simpler problem, from which the whole one's can go on; nil where
 	// that is not worth its work.
 	proven []float64
+	// atBest is what pods are worth at the best bound of the programme.
+	atBest []float64
 
 	work Work
 	// inexact leaves out the exact method; for tests.
@@ -184,7 +187,11 @@ func (s *solver) improve() {
 	}
 	s.prove(x, worth)
 	byResource := s.kind == KindResource
-	fleets := s.countFleets(x, budget)
+	s.atBest = slices.Clone(x.BestDuals)
+	var fleets *fleet.Search
+	if many := manyPods(s); many && s.c.Source.BoundOnly && s.wide() || !many && s.c.NumRows > countRows {
+		fleets = s.countFleets(s.atBest, budget)
+	}
 	s.work.Columns += x.Work()
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals
@@ -203,7 +210,7 @@ func (s *solver) improve() {
 	if !s.c.Source.BoundOnly && (!few || !byResource || s.c.NumRows <= boundRows) {
 		s.round(x, y, r.Worth, budget)
 	}
-	if fleets != nil && !s.c.Source.BoundOnly {
+	if !s.c.Source.BoundOnly {
 		s.packFleets(fleets, y, budget)
 	}
 	if t != nil {
@@ -289,6 +296,9 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		way = s.dives(x, from, way, limit)
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
+		if !late && s.far() && manyPods(s) {
+			s.packFleets(s.countFleets(s.atBest, budget), y, budget)
+		}
 		far := s.far()
 		if late || !s.closer && !far || s.enough() {
 			break
@@ -379,7 +389,10 @@ func (s *solver) longer() bool {
 }
 
 // far says that the best plan is so far from its bound that more work may be spent on it.
-func (s *solver) far() bool { return s.longer() && float64(s.aim()) > float64(s.bound)*(1+farGap) }
+func (s *solver) far() bool { return s.longer() && s.wide() }
+
+// wide says that between the best plan that is known and its bound is more than a plan is to be above it.
+func (s *solver) wide() bool { return float64(s.aim()) > float64(s.bound)*(1+farGap) }
 
 func (s *solver) stopped() bool { return s.c.Stopped() }
 
