@@ -72,54 +72,71 @@ func Run(c *workload.Catalog, w *workload.Workload, work int64) (Result, error) 
 		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
 	}
 	r.describe(x, &p)
-	other, err := under(standard(), in, p)
-	r.Default = &other
+	in.Policy = standard()
+	other, err := inSession(in, r.ExistingNodes > 0)
+	if err == nil {
+		err = check(in, other.plan)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("workload %s: under the default policy: %w", w.Name, err)
 	}
+	r.Default, r.DefaultSolve = brief(&other.plan), &other.solve
 	return r, nil
 }
 
-// decide measures the decision: by a session that has read and indexed the whole snapshot, which is the set-up; where
-// there are nodes, by one that knew them before the pending pods came. A decision from nothing must make the same plan.
-func (r *Result) decide(in model.Input) (p model.Plan, err error) {
-	before, news := in.Snapshot, model.Delta{}
-	if r.ExistingNodes > 0 {
-		before, news = apart(in.Snapshot)
-	}
-	var s *plan.Session
-	r.Setup, err = measure(func() error {
-		s, err = prepared(&before, in)
-		if err == nil && r.ExistingNodes > 0 {
-			_, err = s.Decide(question(in))
-		}
-		return err
-	})
+// decide measures the decision. One from nothing must make the same plan.
+func (r *Result) decide(in model.Input) (model.Plan, error) {
+	d, err := inSession(in, r.ExistingNodes > 0)
 	if err != nil {
-		return p, err
+		return model.Plan{}, err
 	}
-	r.Solve, err = measure(func() error {
-		if r.ExistingNodes > 0 {
-			err = s.Apply(&news)
-		}
-		if err == nil {
-			p, err = s.Decide(question(in))
-		}
-		return err
-	})
-	if err != nil {
-		return p, err
-	}
+	r.Setup, r.Solve = d.setup, d.solve
 	var alone model.Plan
 	one, err := measure(func() error {
 		alone, err = plan.Decide(in)
 		return err
 	})
 	r.Cold = &one
-	if err == nil && !reflect.DeepEqual(p, alone) {
+	if err == nil && !reflect.DeepEqual(d.plan, alone) {
 		err = errors.New("the plan of a session differs from that of one decision")
 	}
-	return p, err
+	return d.plan, err
+}
+
+// decision is what a session decided, with what that took.
+type decision struct {
+	setup, solve Phase
+	plan         model.Plan
+}
+
+// inSession measures the decision of a session that has read and indexed the whole snapshot, which is the set-up; where
+// there are nodes, of one that knew them before the pending pods came.
+func inSession(in model.Input, nodes bool) (d decision, err error) {
+	before, news := in.Snapshot, model.Delta{}
+	if nodes {
+		before, news = apart(in.Snapshot)
+	}
+	var s *plan.Session
+	d.setup, err = measure(func() error {
+		s, err = prepared(&before, in)
+		if err == nil && nodes {
+			_, err = s.Decide(question(in))
+		}
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
+	d.solve, err = measure(func() error {
+		if nodes {
+			err = s.Apply(&news)
+		}
+		if err == nil {
+			d.plan, err = s.Decide(question(in))
+		}
+		return err
+	})
+	return d, err
 }
 
 // prepared is a session that has worked out all that does not depend on which plan is asked for.
@@ -157,17 +174,4 @@ func check(in model.Input, p model.Plan) error {
 		return fmt.Errorf("the plan breaks a rule: %s", verify.Join(broken))
 	}
 	return nil
-}
-
-// under is the plan under another policy.
-func under(policy model.Policy, in model.Input, p model.Plan) (Brief, error) {
-	if reflect.DeepEqual(policy, in.Policy) {
-		return brief(&p), nil
-	}
-	in.Policy = policy
-	p, err := plan.Decide(in)
-	if err != nil {
-		return Brief{}, err
-	}
-	return brief(&p), check(in, p)
 }

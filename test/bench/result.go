@@ -50,6 +50,8 @@ type Result struct {
 	Unscheduled map[string]int `json:"unscheduled,omitempty"`
 	// Default is what the plan is under the default policy, which also weighs the number of nodes.
 	Default *Brief `json:"default,omitempty"`
+	// DefaultSolve is what that plan's decision takes, as Solve; nil in mode disrupt.
+	DefaultSolve *Phase `json:"defaultSolve,omitempty"`
 	// InstanceTypes is how many types the catalogue has.
 	InstanceTypes int `json:"instanceTypes"`
 	// CatalogSHA256 and WorkloadSHA256 are of the files that were read; "" for built-in ones.
@@ -93,8 +95,8 @@ func (r *Result) TotalCPUMs() float64 {
 
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
-func brief(p *model.Plan) Brief {
-	b := Brief{NewNodes: len(p.NodeClaims), UnscheduledPods: len(p.Pending)}
+func brief(p *model.Plan) *Brief {
+	b := &Brief{NewNodes: len(p.NodeClaims), UnscheduledPods: len(p.Pending)}
 	var cost int64
 	for _, c := range p.NodeClaims {
 		cost += c.Price
