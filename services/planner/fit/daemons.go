@@ -3,6 +3,7 @@ package fit
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -14,6 +15,38 @@ func Daemons(w *view.World, at *Place) []*view.Class {
 		if MayRun(d.Class.Profile, at) {
 			out = append(out, d.Class)
 		}
+	}
+	return out
+}
+
+// BesideDaemons are the values of open labels that DaemonSets do not ask for, where the pool does not list its own: all
+// but those of one requirement of theirs each, and all but those of any.
+func BesideDaemons(w *view.World, open require.Set) []require.Set {
+	var out []require.Set
+	var none require.Set
+	for _, d := range w.Daemons {
+		for _, r := range slices.Concat(Asks(d.Class.Profile)...) {
+			has, is := open.Get(r.Key)
+			if _, listed := has.Values(); !is || listed {
+				continue
+			}
+			out = append(out, require.Set{r.Others()})
+			if _, some := r.Values(); some {
+				none = none.With(r.Others())
+			}
+		}
+	}
+	return append(out, none)
+}
+
+// Asks lists the alternatives of what a profile asks of labels.
+func Asks(p *view.Profile) []require.Set {
+	if len(p.Affinity) == 0 {
+		return []require.Set{p.Selector}
+	}
+	var out []require.Set
+	for _, term := range p.Affinity {
+		out = append(out, p.Selector.Intersect(term))
 	}
 	return out
 }

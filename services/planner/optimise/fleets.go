@@ -9,8 +9,8 @@ import (
 
 const (
 	// fleetPods is up to how many pods whole numbers of nodes are looked for first, and what is on them then: with
-	// more, parts of nodes mostly cost much the same, and it is done where the plan is far from its bound. Up to
-	// countRows rows settling by numbers of nodes does that.
+	// more, parts of nodes mostly cost much the same, and it is done where the plan is far from its bound. Of few pods
+	// of up to countRows rows settling by numbers of nodes does that.
 	fleetPods = 2048
 	// fleetShare is how much work the bound takes, 1 of so many budgets; each fleet takes as much, and as much to fill
 	// it, and all fleets about five times that.

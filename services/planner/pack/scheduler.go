@@ -200,7 +200,6 @@ type attempt struct {
 	// wantedItems is what is to be packed, one item for each class and segment.
 	wantedItems []market.Item
 	wantedIndex map[wantedKey]int
-
 	// begin is the state before the first of the assignments.
 	begin       view.Mark
 	assignments []Assignment
@@ -213,8 +212,7 @@ type attempt struct {
 }
 
 type intent struct {
-	pod  int
-	host int
+	pod, host int
 	// newNode says that the pod is to get a new node, in some segment.
 	newNode bool
 }
@@ -346,10 +344,12 @@ func (a *attempt) purchase() {
 		*a.s.limits = *before
 		claims, left = a.buyByPriority(tiers, bands)
 	}
-	a.claims, a.s.proof = claims, proof
 	more := slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) })
 	if more || a.s.buyer.Overhead != a.s.v.Policy.PerNodeOverhead {
-		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep, or of nodes that cost more
+		proof = purchase.Proof{} // it is of more rules than every plan must keep, or of nodes that cost more
+	}
+	if a.claims = claims; len(claims) > 0 { // else what was proven before is true still
+		a.s.proof = proof
 	}
 	for _, it := range left {
 		if it.Segment == nil && !a.hasPodRules(it.Class) {

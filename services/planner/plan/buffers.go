@@ -129,7 +129,7 @@ func (c *cycle) explain(it market.Item) (model.Reason, []model.PoolMiss) {
 		}, nil
 	}
 	reason, pools := c.scheduler.Explain(it.Class)
-	if !nothingToBuy(reason.Code) {
+	if !market.NothingToBuy(reason.Code) {
 		return reason, pools
 	}
 	for i, h := range c.view.Hosts {

@@ -41,6 +41,9 @@ type refusal struct {
 
 func (c *cycle) findDemand() demand {
 	d := demand{volumes: view.HeldVolumes(c.Pods)}
+	for _, p := range c.heirs {
+		d.volumes.Take(c.Pods[p].Class.PodClass, p)
+	}
 	var unseen []int
 	var queue rules.SchedulerQueue
 	for _, i := range c.unboundOrLeaving() {

@@ -58,6 +58,8 @@ type cycle struct {
 	*view.World
 	in   *model.Input
 	hash string
+	// heirs are pods that volumes are passed on to, and that ask for them first where they had them from the start.
+	heirs []int
 	// stop says that the plan is not wanted any more.
 	stop    func() bool
 	view    *view.View
@@ -100,9 +102,9 @@ type cycle struct {
 	patterns map[**market.Option]model.NodeClaim
 }
 
-func newCycle(b *base, in *model.Input, hash string, stop func() bool) *cycle {
+func newCycle(b *base, in *model.Input, hash string, heirs []int, stop func() bool) *cycle {
 	c := &cycle{
-		World: b.world, in: in, hash: hash, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
+		World: b.world, in: in, hash: hash, heirs: heirs, stop: stop, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
 		tally: b.tally, unsupported: b.unsupported, until: b.until, awaited: ending.Awaited{}, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.NewNames(hash),
 	}
 	c.demand = c.findDemand()
@@ -141,7 +143,7 @@ func (c *cycle) removeUnhealthy() {
 
 // assign gives demand its places: first each pod on the node that it was nominated to, so that plans don't change their
 // mind; then on the claim that was bought for it, so that nothing is bought twice; then the rest wherever it fits, and, if
-// that was asked for, on claims to buy.
+// that was asked for, on claims to buy. Those without a place pass on the volumes that one pod at a time may use.
 func (c *cycle) assign() {
 	mark := c.scheduler.Mark()
 	asked := slices.Concat(c.demand.pods, c.demand.queued)
@@ -169,16 +171,16 @@ func (c *cycle) assign() {
 		before = len(c.assigned)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 		if len(c.assigned) > before {
-			placeBeside(c)
+			placeBeside(c, true)
 		}
 	}
-	passOn(c)
+	passOn(c, len(c.heirs) > 0)
 }
 
 // placeBeside places pods that are left once others were given room that is coming, or a volume: where those go may decide
-// where these may be. What the plan's claims have free comes first, and they grow for those that nothing is bought for. It
-// buys nothing beside which one that has its place might not be there.
-func placeBeside(c *cycle) {
+// where these may be. What the plan's claims have free comes first, and they grow for those that nothing is bought for. A
+// careful one buys nothing beside which one that has its place might not be there.
+func placeBeside(c *cycle, careful bool) {
 	more, items := c.scheduler.TopUp(c.bought, c.unplaced)
 	c.assigned = append(c.assigned, more...)
 	if !c.asks(model.KindProvision) {
@@ -188,7 +190,7 @@ func placeBeside(c *cycle) {
 	}
 	mark, limits := c.scheduler.Mark(), c.limits.Clone()
 	more, bought, left := c.scheduler.Assign(items, ending.EveryHost)
-	if len(bought) > 0 && c.scheduler.FirstRefused(slices.Concat(c.assigned, more), true) >= 0 {
+	if careful && len(bought) > 0 && c.scheduler.FirstRefused(slices.Concat(c.assigned, more), true) >= 0 {
 		c.scheduler.Revert(mark)
 		*c.limits, more, bought, left = *limits, nil, nil, items
 	}

@@ -270,7 +270,11 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	}
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
-	c, err := s.assign(in, stop)
+	c, err := s.assign(in, nil, stop)
+	if err == nil && len(c.heirs) > 0 { // they have their places as if they had had the volumes all along
+		s.base.view.Revert(mark)
+		c, err = s.assign(in, c.heirs, stop)
+	}
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -289,8 +293,8 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 }
 
 // assign begins a decision: it sizes static pools, and gives pods their places. Their bodies are in plan.go and static.go.
-func (s *Session) assign(in *model.Input, stop func() bool) (*cycle, error) {
-	c := newCycle(s.base, in, s.hash(in), stop)
+func (s *Session) assign(in *model.Input, heirs []int, stop func() bool) (*cycle, error) {
+	c := newCycle(s.base, in, s.hash(in), heirs, stop)
 	c.problems = s.problems
 	steps := []func(){c.reserve, c.sizeStaticPools}
 	if c.asks(model.KindDisrupt) {

@@ -161,7 +161,7 @@ func (c *cycle) expecting() (*cycle, error) {
 	if err = b.at(c.Now, c.stop); err != nil {
 		return nil, err
 	}
-	d := newCycle(b, c.in, c.hash, c.stop)
+	d := newCycle(b, c.in, c.hash, c.heirs, c.stop)
 	d.problems, d.staticClaims = c.problems, c.staticClaims
 	d.reserve()
 	for i, h := range d.view.Hosts {

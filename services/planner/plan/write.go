@@ -108,16 +108,6 @@ func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Pla
 	return out
 }
 
-// nothingToBuy says that no pool can be bought from, whatever the pod.
-func nothingToBuy(code model.Code) bool {
-	switch code {
-	case model.CodeNoNodePool, model.CodeNodePoolInvalid, model.CodeNodeClassNotFound, model.CodeNodeClassNotReady, model.CodeStaticPool, model.CodeBeingDeleted:
-		return true
-	default:
-		return false
-	}
-}
-
 // claim writes a claim down.
 func (c *cycle) claim(b *purchase.NewClaim) model.NodeClaim {
 	out := c.pattern(b)

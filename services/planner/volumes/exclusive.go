@@ -8,7 +8,8 @@ import (
 )
 
 // Exclusive says by name which pod, by number, has each volume that one pod at a time may use: the one that is bound,
-// or the first that asks for it. The scheduler binds no other pod as long as that one has it, wherever its node is.
+// else the first that asks for it, or the one that it was given to. The scheduler binds no other pod as long as that one
+// has it, wherever its node is.
 type Exclusive map[string]int
 
 // Take gives a pod the volumes that its class asks for. Where another pod has one of them it gets none, and that one

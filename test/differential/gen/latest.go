@@ -61,7 +61,7 @@ func (b *builder) several() {
 	}
 }
 
-// mostExclusive is how many classes want one volume: a plan offers it to a few in turn, see mostYields of the planner.
+// mostExclusive is how many classes want one volume: a plan offers it to a few, see mostHeirs of the planner.
 const mostExclusive = 4
 
 // exclusive gives the pods of some classes a volume that one of them at a time may use, which one that runs may have.

@@ -91,7 +91,7 @@ func poolRules(p *view.Pool, c *view.Class) (stage int, r model.Reason) {
 // poolRequirements says whether the pool's own requirements exclude a class, whatever instance type is taken.
 func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 	var first model.Reason
-	for i, asked := range asks(c.Profile) {
+	for i, asked := range fit.Asks(c.Profile) {
 		defined := func(key string) bool { return labels.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
 		r, ok := p.Requirements.Compatible(asked, defined)
 		if ok {
@@ -123,7 +123,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		}
 		return out
 	}
-	if r := m.zoneIDClash(out.pool, asks(c.Profile)); !r.OK() {
+	if r := m.zoneIDClash(out.pool, fit.Asks(c.Profile)); !r.OK() {
 		out.Reason = r
 		return out
 	}
@@ -141,7 +141,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		}
 	}
 	if out.stage == missLabels && out.InstanceType != "" {
-		out.Reason = cmp.Or(fit.Unsold(out.pool, asks(c.Profile), m.sells(out.pool)), out.Reason)
+		out.Reason = cmp.Or(fit.Unsold(out.pool, fit.Asks(c.Profile), m.sells(out.pool)), out.Reason)
 	}
 	return out
 }

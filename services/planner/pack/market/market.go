@@ -214,6 +214,16 @@ func unusable(p *view.Pool) model.Reason {
 	return model.Reason{}
 }
 
+// NothingToBuy says that no pool can be bought from, whatever the pod.
+func NothingToBuy(code model.Code) bool {
+	switch code {
+	case model.CodeNoNodePool, model.CodeNodePoolInvalid, model.CodeNodeClassNotFound, model.CodeNodeClassNotReady, model.CodeStaticPool, model.CodeBeingDeleted:
+		return true
+	default:
+		return false
+	}
+}
+
 // build lists the options of a variant, sorted by price, as far as it gets before it is stopped.
 func (v *Variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, stop func() bool) {
 	var local []*view.Profile

@@ -52,7 +52,7 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 }
 
 // narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those
-// that pods with pod rules may depend on, or DaemonSets: a pod may fit only where one of them does not run.
+// that pods with pod rules may depend on, or DaemonSets: a pod may fit only where some of them do not run.
 func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	if len(open) == 0 {
 		return nil
@@ -67,15 +67,12 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 		}
 	}
 	for _, pr := range w.Profiles {
-		for _, asked := range asks(pr) {
+		for _, asked := range fit.Asks(pr) {
 			add(narrow(open, asked))
 		}
 	}
 	for _, d := range w.Daemons {
 		keys = slices.Concat(keys, d.Class.Profile.Keys)
-		for _, r := range slices.Concat(asks(d.Class.Profile)...) {
-			add(narrow(open, require.Set{r.Others()}))
-		}
 	}
 	for _, k := range keys {
 		r, _ := open.Get(k)
@@ -84,7 +81,13 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 			add(open.With(require.Value(k, values[i])))
 		}
 	}
-	for i, n := 0, len(sets); i < n; i++ {
+	n, others := len(sets), fit.BesideDaemons(w, open)
+	for i := range n {
+		for _, s := range others {
+			add(sets[i].Intersect(s))
+		}
+	}
+	for i := range n {
 		for j := i + 1; j < n; j++ {
 			add(sets[i].Intersect(sets[j]))
 		}
@@ -114,18 +117,6 @@ func openKeys(p *view.Pool) require.Set {
 		if _, single := r.Single(); !single && !labels.WellKnown(r.Key) && !p.Catalog.Defines(r.Key) {
 			out = out.With(r)
 		}
-	}
-	return out
-}
-
-// asks lists the alternatives of what a profile asks of labels.
-func asks(p *view.Profile) []require.Set {
-	if len(p.Affinity) == 0 {
-		return []require.Set{p.Selector}
-	}
-	var out []require.Set
-	for _, term := range p.Affinity {
-		out = append(out, p.Selector.Intersect(term))
 	}
 	return out
 }
