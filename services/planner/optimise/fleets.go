@@ -23,6 +23,14 @@ func roomier() []float64 { return []float64{1.01, 1.007, 1.005, 1.003, 1.002, 1.
 // manyPods says that fleets are looked for only where the plan is far from its bound.
 func manyPods(s *solver) bool { return max(s.pods, s.c.Pods()) > fleetPods }
 
+// countFirst counts fleets before anything dives: of few pods, and where a bound alone is far from the plan it is for.
+func countFirst(s *solver, budget int64) *fleet.Search {
+	if manyPods(s) && !(s.c.Source.BoundOnly && s.wide()) || !manyPods(s) && s.c.NumRows <= countRows {
+		return nil
+	}
+	return s.countFleets(s.atBest, budget)
+}
+
 // countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as
 // good as asked for, or that makes no sense. Pods are worth y.
 func (s *solver) countFleets(y []float64, budget int64) *fleet.Search {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 	"github.com/kerf-dev/kerf/services/planner/optimise/exact"
-	"github.com/kerf-dev/kerf/services/planner/optimise/fleet"
 	"github.com/kerf-dev/kerf/services/planner/optimise/parts"
 	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
@@ -188,10 +187,7 @@ func (s *solver) improve() {
 	s.prove(x, worth)
 	byResource := s.kind == KindResource
 	s.atBest = slices.Clone(x.BestDuals)
-	var fleets *fleet.Search
-	if many := manyPods(s); many && s.c.Source.BoundOnly && s.wide() || !many && s.c.NumRows > countRows {
-		fleets = s.countFleets(s.atBest, budget)
-	}
+	fleets := countFirst(s, budget)
 	s.work.Columns += x.Work()
 	if s.c.Source.Worth {
 		s.worth = x.BestDuals

@@ -271,7 +271,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
 	c, err := s.assign(in, nil, stop)
-	if err == nil && len(c.heirs) > 0 { // they have their places as if they had had the volumes all along
+	if err == nil && len(c.heirs) > 0 { // all is planned for with the volumes theirs from the start
 		s.base.view.Revert(mark)
 		c, err = s.assign(in, c.heirs, stop)
 	}
