@@ -77,19 +77,16 @@ type Assignment struct {
 // TrackDevices makes the scheduler allocate devices too. The allocator must follow the view.
 func (s *Scheduler) TrackDevices(t *devices.Allocator) { s.devices = t }
 
-// NewScheduler assigns pods in a view, buying from a market within limits. The tally follows the view, and the matcher
-// asks it.
+// NewScheduler assigns pods in a view, buying from a market within limits. The matcher asks the tally, which follows it.
 func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *market.Limits) *Scheduler {
 	rules := tally.Rules()
 	return &Scheduler{
 		market: m, v: v, matcher: matcher, rules: rules, tally: tally, limits: lim, segments: segments.New(m, v, tally, nil), newNodes: make(map[newNodeKey][]newNode),
-		keys: market.PodRuleKeys(v.World, rules), buyer: purchase.NewBuyer(m, rules, lim.Units.Clone()),
-		ranks: queue.Ranks(v),
+		keys: market.PodRuleKeys(v.World, rules), buyer: purchase.NewBuyer(m, rules, lim.Units.Clone()), ranks: queue.Ranks(v),
 	}
 }
 
-// Prefer lets pods without pod rules go to some hosts before others of the same rank, in the place of those preferred
-// before.
+// Prefer lets pods without pod rules go to some hosts before others of the same rank, and no more to those of before.
 func (s *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range queue.Ranks(s.v) {
 		if s.ranks[i] = r; r != queue.Closed {
@@ -167,7 +164,12 @@ func (s *Scheduler) OnLast(claims []*purchase.NewClaim, items []market.Item, usa
 
 // Assign assigns pods to hosts that usable allows, and to claims to buy, which it takes off the limits.
 func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	return done((&task{s.Mark(), nil, items, usable}).inOrder(s, order{}))
+	proof := s.proof
+	a := (&task{s.Mark(), nil, items, usable}).inOrder(s, order{})
+	if len(a.claims) == 0 { // what was proven before is true still
+		s.proof = proof
+	}
+	return done(a)
 }
 
 // AssignAfter is Assign after some pods were placed on hosts since begin: what it returns is theirs too. Where new
@@ -344,12 +346,10 @@ func (a *attempt) purchase() {
 		*a.s.limits = *before
 		claims, left = a.buyByPriority(tiers, bands)
 	}
+	a.claims, a.s.proof = claims, proof
 	more := slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) })
 	if more || a.s.buyer.Overhead != a.s.v.Policy.PerNodeOverhead {
-		proof = purchase.Proof{} // it is of more rules than every plan must keep, or of nodes that cost more
-	}
-	if a.claims = claims; len(claims) > 0 { // else what was proven before is true still
-		a.s.proof = proof
+		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep, or of nodes that cost more
 	}
 	for _, it := range left {
 		if it.Segment == nil && !a.hasPodRules(it.Class) {

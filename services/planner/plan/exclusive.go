@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
-// mostHeirs is how many kinds of pods are tried: there may be as many that wait for one volume as there are Jobs.
+// mostHeirs is how many kinds of pods are tried for a volume: there may be as many that wait for it as there are Jobs.
 const mostHeirs = 16
 
 // passOn has pods that got no place pass on the volumes that one pod at a time may use, to those that wait for them and
@@ -20,7 +20,7 @@ func passOn(c *cycle, settled bool) {
 		}
 	}
 	tried := make(map[string]bool) // by likeness
-	for len(tried) < mostHeirs {
+	for range mostHeirs {
 		heirs := findHeirs(c, without, tried)
 		if len(heirs) == 0 {
 			return
@@ -30,7 +30,7 @@ func passOn(c *cycle, settled bool) {
 		placeBeside(c, settled)
 		c.assigned, c.unplaced = c.awaited.Last(c.scheduler, c.view, c.assigned, c.unplaced)
 		for _, it := range c.unplaced {
-			tried[podrules.Likeness(c.tally.Rules(), it.Class)] = true
+			tried[podrules.Likeness(c.World, c.tally.Rules(), it.Class)] = true
 		}
 		c.unplaced = kept
 		for _, s := range c.assigned[n:] {
@@ -55,7 +55,7 @@ func findHeirs(c *cycle, without map[int]bool, tried map[string]bool) (out []int
 		if r.reason.Code != model.CodeVolumeInUse || virtual(c.Pods[r.pod].ID) || !c.demand.volumes.OnlyOf(class.PodClass, without) {
 			continue
 		}
-		if tried[podrules.Likeness(c.tally.Rules(), class)] {
+		if tried[podrules.Likeness(c.World, c.tally.Rules(), class)] {
 			continue
 		}
 		if _, taken := asked.Take(class.PodClass, r.pod); taken == "" {

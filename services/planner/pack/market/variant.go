@@ -31,7 +31,7 @@ type Variant struct {
 }
 
 // variants lists the ways to decide a pool's open labels that some profile asks for, or that pods with pod rules may
-// depend on; the last is for pods that do not care.
+// depend on; then that for pods that do not care, and last those of them where some DaemonSet does not run.
 func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	open := openKeys(p)
 	var images []require.Set
@@ -40,9 +40,14 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	}
 	var out []*Variant
 	seen := make(map[string]bool)
-	for _, s := range append(narrowings(w, open, keys), open) {
+	others := fit.BesideDaemons(w, open)
+	ways := append(narrowings(w, open, keys, others), open)
+	for _, s := range others {
+		ways = append(ways, open.Intersect(s))
+	}
+	for i, s := range ways {
 		decided, ok := decide(s, string(p.Name))
-		if !ok || seen[decided.String()] {
+		if !ok || seen[decided.String()] || i > mostVariants {
 			continue
 		}
 		seen[decided.String()] = true
@@ -53,7 +58,7 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 
 // narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those
 // that pods with pod rules may depend on, or DaemonSets: a pod may fit only where some of them do not run.
-func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
+func narrowings(w *view.World, open require.Set, keys []string, others []require.Set) []require.Set {
 	if len(open) == 0 {
 		return nil
 	}
@@ -81,7 +86,7 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 			add(open.With(require.Value(k, values[i])))
 		}
 	}
-	n, others := len(sets), fit.BesideDaemons(w, open)
+	n := len(sets)
 	for i := range n {
 		for _, s := range others {
 			add(sets[i].Intersect(s))
