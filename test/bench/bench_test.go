@@ -17,7 +17,7 @@ func TestRunOfATinyWorkloadIsWhatPeopleReviewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*bench.Phase{"setup": &r.Setup, "solve": &r.Solve, "cold": r.Cold} {
+	for name, p := range map[string]*bench.Phase{"setup": &r.Setup, "solve": &r.Solve, "cold": r.Cold, "defaultSolve": r.DefaultSolve} {
 		if p.CPUMs <= 0 || p.WallMs <= 0 || p.AllocMiB <= 0 || p.Mallocs == 0 || p.PeakHeapMiB < p.BaseHeapMiB {
 			t.Errorf("%s took %+v", name, *p)
 		}
