@@ -25,21 +25,25 @@ func manyPods(s *solver) bool { return max(s.pods, s.c.Pods()) > fleetPods }
 
 // countFirst counts fleets before anything dives: of few pods, and where a bound alone is far from the plan it is for.
 func countFirst(s *solver, budget int64) *fleet.Search {
-	if manyPods(s) && !(s.c.Source.BoundOnly && s.wide()) || !manyPods(s) && s.c.NumRows <= countRows {
+	first := s.c.NumRows > countRows
+	if manyPods(s) {
+		first = s.c.Source.BoundOnly && s.wide()
+	}
+	if !first {
 		return nil
 	}
-	return s.countFleets(s.atBest, budget)
+	return s.countFleets(budget)
 }
 
 // countFleets bounds the cost by that of whole nodes which have what all pods ask for in sum; nil where the plan is as
-// good as asked for, or that makes no sense. Pods are worth y.
-func (s *solver) countFleets(y []float64, budget int64) *fleet.Search {
+// good as asked for, or that makes no sense.
+func (s *solver) countFleets(budget int64) *fleet.Search {
 	p := s.c.Source
 	asked := !p.Tried && !p.Worth && (p.BoundOnly || !s.simpler)
 	if !asked || s.best.Pods > 0 || !fleet.Suits(s.c) || s.enough() {
 		return nil
 	}
-	f := fleet.New(s.c, y)
+	f := fleet.New(s.c, s.atBest)
 	if _, bound := f.Least(1, s.aim(), budget/fleetShare); bound > s.bound {
 		s.bound, s.kind = min(bound, s.aim()), KindLP
 	}

@@ -293,7 +293,7 @@ func (s *solver) round(x *pricing.Columns, y, byResource []float64, budget int64
 		s.polish(y, budget/20)
 		s.polish(byResource, budget/20)
 		if !late && s.far() && manyPods(s) {
-			s.packFleets(s.countFleets(s.atBest, budget), y, budget)
+			s.packFleets(s.countFleets(budget), y, budget)
 		}
 		far := s.far()
 		if late || !s.closer && !far || s.enough() {

@@ -51,7 +51,7 @@ type Scheduler struct {
 	ranks      []int8
 	hostMemory []queue.Entry
 	listings   purchase.Listings
-	// proof is what the last purchase has proven.
+	// proof is what the last purchase that bought something has proven.
 	proof purchase.Proof
 	buyer *purchase.Buyer
 	stop  func() bool
@@ -86,7 +86,7 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 	}
 }
 
-// Prefer lets pods without pod rules go to some hosts before others of the same rank, and no more to those of before.
+// Prefer lets pods without pod rules go to some hosts before others of the same rank. It replaces what was preferred.
 func (s *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range queue.Ranks(s.v) {
 		if s.ranks[i] = r; r != queue.Closed {

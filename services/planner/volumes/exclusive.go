@@ -42,7 +42,7 @@ func (e Exclusive) OnlyOf(c *model.PodClass, pods map[int]bool) bool {
 	})
 }
 
-// Give gives a pod the volumes that its class asks for, whoever had them.
+// Give gives a pod the volumes that its class asks for, also those that another one had.
 func (e Exclusive) Give(c *model.PodClass, pod int) {
 	for _, v := range c.Volumes {
 		if v.Exclusive {

@@ -31,7 +31,7 @@ type Variant struct {
 }
 
 // variants lists the ways to decide a pool's open labels that some profile asks for, or that pods with pod rules may
-// depend on; then that for pods that do not care, and last those of them where some DaemonSet does not run.
+// depend on; then the one for pods that do not care, and last those that keep some DaemonSet off the node.
 func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	open := openKeys(p)
 	var images []require.Set
