@@ -98,8 +98,8 @@ const (
 
 // Annotations.
 const (
-	// DoNotDisrupt is, on a pod, "true" or a positive duration counted from its start, and on a node or claim "true": no
-	// voluntary disruption.
+	// DoNotDisrupt is, on a pod, "true" or a positive duration counted from its start, and on a node, claim or pool "true":
+	// no voluntary disruption.
 	DoNotDisrupt = Karpenter + "/do-not-disrupt"
 	// DoNotRepair is, on a node, "true": it is not replaced for being unhealthy.
 	DoNotRepair = Karpenter + "/do-not-repair"

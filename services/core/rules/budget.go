@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/schedule"
 )
@@ -76,15 +77,18 @@ func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p
 	if which == nil || p.More <= max(0, left) {
 		return model.Reason{}
 	}
-	counted := "disrupted or not ready"
+	counted, remedy := "disrupted or not ready", "wait, or raise spec.disruption.budgets"
 	if why == model.ReasonUnhealthy {
 		counted = "disrupted"
+	}
+	if which.Count == 0 && which.Schedule == "" && len(which.Reasons) == 0 { // what a pool's annotation counts as
+		remedy = "raise spec.disruption.budgets, or remove " + labels.DoNotDisrupt + " where the pool is annotated with it"
 	}
 	return model.Reason{
 		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Pool),
 		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; %s now: %s",
 			budgetText(which, p.Nodes), counted, count(p.Disrupting, "node")),
-		Remedy: "wait, or raise spec.disruption.budgets",
+		Remedy: remedy,
 	}
 }
 

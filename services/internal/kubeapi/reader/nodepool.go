@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -17,8 +18,8 @@ import (
 
 // NodePool reads a pool, with defaults for what it leaves open. problem is what was wrong when the object was decoded;
 // nil when nothing was. A pool that can't be used is read as far as it goes, and says in NotReady why it can't: its nodes
-// still are its nodes. What no pool may hold is left out then. Whether the pool is being deleted and whether its class
-// exists is not looked at. The object is not changed.
+// still are its nodes. What no pool may hold is left out then. One that is annotated not to be disrupted has a budget of 0.
+// Whether the pool is being deleted and whether its class exists is not looked at. The object is not changed.
 func NodePool(p *karpenterv1.NodePool, problem error) model.NodePool {
 	p = p.DeepCopy()
 	p.SetDefaults()
@@ -39,6 +40,9 @@ func NodePool(p *karpenterv1.NodePool, problem error) model.NodePool {
 	r.requirements(t.Spec.Requirements)
 	r.limits(p.Spec.Limits)
 	r.durations(p)
+	if p.Annotations[labels.DoNotDisrupt] == "true" { // first of the budgets, so that it is the one that reasons tell of
+		r.out.Budgets = append(r.out.Budgets, model.DisruptionBudget{})
+	}
 	r.disruption(p.Spec.Disruption)
 	hash, err := karpenterv1.HashNodePool(p)
 	if err != nil {

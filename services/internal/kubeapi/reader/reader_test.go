@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -74,6 +75,20 @@ func TestNodePool(t *testing.T) {
 	}
 	if got.Hash == "" {
 		t.Error("the pool has no hash")
+	}
+}
+
+// TestAPoolThatIsNotToBeDisrupted: its annotation is a budget of none before its own, which stay; no other value is one.
+func TestAPoolThatIsNotToBeDisrupted(t *testing.T) {
+	own := reader.UnstructuredNodePool(object(t, pool)).Budgets
+	for value, want := range map[string][]model.DisruptionBudget{
+		"true": append([]model.DisruptionBudget{{}}, own...), "false": own, "1h": own,
+	} {
+		o := object(t, pool)
+		o.SetAnnotations(map[string]string{labels.DoNotDisrupt: value})
+		if diff := cmp.Diff(want, reader.UnstructuredNodePool(o).Budgets); diff != "" {
+			t.Errorf("annotated %q (-want +got):\n%s", value, diff)
+		}
 	}
 }
 

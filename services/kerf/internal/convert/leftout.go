@@ -20,7 +20,7 @@ import (
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
 // on nodes that are not there, and nodes, which without their NodeClaims are room and no cost; and what of
-// a class's images and kubelets, and of pods' and nodes' protection, has no effect.
+// a class's images and kubelets, and of pods', nodes' and pools' protection, has no effect.
 func LeftOut(objects []runtime.Object) (notes []string) {
 	nodes, claimed := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
@@ -35,12 +35,16 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 			if n.Labels[labels.NodePool] != "" && !claimed[n.Name] {
 				pooled = append(pooled, n.Name)
 			}
-			notes = append(notes, unprotectedNode(n)...)
 		}
 	}
 	for _, o := range objects {
-		if c, ok := o.(*awsv1.EC2NodeClass); ok {
-			notes = slices.Concat(notes, besideParameter(c), newSettings(c))
+		switch o := o.(type) {
+		case *awsv1.EC2NodeClass:
+			notes = slices.Concat(notes, besideParameter(o), newSettings(o))
+		case *corev1.Node:
+			notes = append(notes, misspelt(o, o.Annotations, labels.DoNotDisrupt, labels.DoNotRepair)...)
+		case *karpenterv1.NodePool:
+			notes = append(notes, misspelt(o, o.Annotations, labels.DoNotDisrupt)...)
 		}
 		p := podsIn(o)
 		if p == nil {
@@ -86,11 +90,11 @@ func (p *madePods) unprotected() (notes []string) {
 	return notes
 }
 
-// unprotectedNode says that a node asks to be left alone in words that mean nothing: for a time, for instance, as pods may.
-func unprotectedNode(n *corev1.Node) (notes []string) {
-	for _, key := range []string{labels.DoNotDisrupt, labels.DoNotRepair} {
-		if value, asked := n.Annotations[key]; asked && value != "true" && value != "false" {
-			notes = append(notes, fmt.Sprintf("%s: metadata.annotations[%s]: %q protects nothing: write \"true\"", Title("Node", "", n.Name), key, value))
+// misspelt says that an object asks to be left alone in words that mean nothing: for a time, for instance, as pods may.
+func misspelt(o runtime.Object, annotations map[string]string, keys ...string) (notes []string) {
+	for _, key := range keys {
+		if value, asked := annotations[key]; asked && value != "true" && value != "false" {
+			notes = append(notes, fmt.Sprintf("%s: metadata.annotations[%s]: %q protects nothing: write \"true\"", TitleOf(o), key, value))
 		}
 	}
 	return notes

@@ -11,7 +11,7 @@ import (
 // what of a class's images and kubelets, and of pods' protection, has no effect.
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
-	const text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}, " +
+	const text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p, annotations: {karpenter.sh/do-not-disrupt: \"1h\"}}\nspec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}, " +
 		"requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, m5.larg, g4ad.xlarge, m5.7xlarge]}]}}}\n---\n" +
 		"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\nspec: {role: r, amiFamily: AL2023, amiSelectorTerms: [{ssmParameter: a, tags: {a: b}}], " +
 		"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}], kubelet: {registryPulQPS: 10, registryBurst: 10}}\n---\n" +
@@ -33,13 +33,14 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 		"EC2NodeClass c: spec.amiSelectorTerms[0]: tags, name and owner have no effect beside ssmParameter",
 		`Pod c: metadata.annotations[karpenter.sh/disruption-cost]: "high" counts for nothing: write a whole number from -2147483648`,
 		`Node n1: metadata.annotations[karpenter.sh/do-not-disrupt]: "2h" protects nothing: write "true"`,
+		`NodePool p: metadata.annotations[karpenter.sh/do-not-disrupt]: "1h" protects nothing: write "true"`,
 	} {
 		if !strings.Contains(strings.Join(in.Warnings, "\n"), want) {
 			t.Errorf("warnings %q, want %q among them", in.Warnings, want)
 		}
 	}
-	if all := strings.Join(in.Warnings, "\n"); strings.Count(all, "protects nothing") != 2 {
-		t.Errorf("warnings %q, want pod a's annotation to protect nothing and node n1's, and no other's", in.Warnings)
+	if all := strings.Join(in.Warnings, "\n"); strings.Count(all, "protects nothing") != 3 {
+		t.Errorf("warnings %q, want the annotations of pod a, node n1 and pool p to protect nothing, and no other's", in.Warnings)
 	}
 }
 
