@@ -7,6 +7,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
+// MostDecisions is how many claims and disruptions the actuator takes of one plan.
+const MostDecisions = 5000
+
 // ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of
 // nodes that stay, why pods stay pending, and what became of overlays and buffers. Reasons that this version does not
 // know are no errors. The error is an *Error.

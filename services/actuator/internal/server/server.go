@@ -24,8 +24,6 @@ import (
 )
 
 const (
-	// MaxDecisions is how many claims and disruptions one plan may have.
-	MaxDecisions = 5000
 	// maxName bounds a watcher's name.
 	maxName = 253
 	// defaultPage and maxPage are how many claims a page of ListClaims has.
@@ -48,9 +46,9 @@ func (s *Server) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuat
 	if r.GetPlan() == nil {
 		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "plan", Problem: "must be set"})
 	}
-	if n := len(r.GetPlan().GetNodeClaims()) + len(r.GetPlan().GetDisruptions()); n > MaxDecisions {
+	if n := len(r.GetPlan().GetNodeClaims()) + len(r.GetPlan().GetDisruptions()); n > convert.MostDecisions {
 		return nil, rpcerr.Invalid(rpcerr.Violation{
-			Field: "plan", Problem: fmt.Sprintf("%d claims and disruptions: at most %d", n, MaxDecisions),
+			Field: "plan", Problem: fmt.Sprintf("%d claims and disruptions: at most %d", n, convert.MostDecisions),
 		})
 	}
 	plan, err := convert.ReadDecisions(r.GetPlan())

@@ -26,6 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
@@ -111,7 +112,7 @@ func TestFollowerNamesTheLeader(t *testing.T) {
 
 func TestBadRequestsNameTheField(t *testing.T) {
 	c := client(t, storetest.New())
-	many := &plannerpb.Plan{Id: "p", Now: timestamppb.Now(), NodeClaims: make([]*plannerpb.NodeClaim, MaxDecisions+1)}
+	many := &plannerpb.Plan{Id: "p", Now: timestamppb.Now(), NodeClaims: make([]*plannerpb.NodeClaim, convert.MostDecisions+1)}
 	for i := range many.NodeClaims {
 		many.NodeClaims[i] = &plannerpb.NodeClaim{}
 	}

@@ -201,7 +201,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	var accepted, rejected int
 	if !c.relayed.knows(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		relayed := relayable(plan)
-		left := portion(relayed, mostRelayed)
+		left := portion(relayed, mostRelayed, convert.MostDecisions)
 		answer, err := c.apply(ctx, relayed)
 		if err != nil {
 			c.measure(begin, measure.Cycle{Failed: measure.FailedApply})
@@ -210,7 +210,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		r.relayed, r.applied = c.relayed.next(plan), plan
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		if len(left) > 0 {
-			c.cfg.Log.WarnContext(ctx, "the plan is too large for one message; the next one has the rest", keyPlan, plan.GetId(), "claims", len(left))
+			c.cfg.Log.WarnContext(ctx, "the plan is too large for one message; the next one has the rest", keyPlan, plan.GetId(), "left_out", len(left))
 		}
 		r.outcome = pace.Outcome{Rejected: rejected+len(left) > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())

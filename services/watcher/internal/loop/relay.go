@@ -17,12 +17,13 @@ const mostReasons = 10_000
 // mostRelayed is how large a plan is sent to the actuator: what a message may have, less what is around it.
 const mostRelayed = rpc.DefaultMaxMessageBytes - 4<<10
 
-// portion leaves new claims out of a plan that is larger than most bytes, the last of them first, and says which:
-// thousands, as of pods that each want a node of their own. Replacements stay, for the sake of the disruptions that
-// wait for them. What is left out is planned for again, beside what is on its way by then.
-func portion(plan *plannerpb.Plan, most int) (left map[string]bool) {
-	over := proto.Size(plan) - most
-	if over <= 0 {
+// portion leaves new claims out of a plan that is larger than most bytes, or decides more than most allows, and says
+// which, disruptions among them: thousands, as of pods that each want a node of their own, or of a static pool that grows.
+// Those for no pods go first, and of each the last. Replacements stay, for the sake of the disruptions that wait for them,
+// unless there are too many of these alone. What is left out is planned for again, beside what is on its way by then.
+func portion(plan *plannerpb.Plan, bytes, decisions int) (left map[string]bool) {
+	over, many := proto.Size(plan)-bytes, len(plan.GetNodeClaims())+len(plan.GetDisruptions())-decisions
+	if over <= 0 && many <= 0 {
 		return nil
 	}
 	replaces := make(map[string]bool)
@@ -36,15 +37,28 @@ func portion(plan *plannerpb.Plan, most int) (left map[string]bool) {
 		placed[p.GetClaim()] += proto.Size(p) + entryBytes
 	}
 	left = make(map[string]bool)
-	for _, c := range slices.Backward(plan.GetNodeClaims()) {
-		if over <= 0 {
-			break
-		}
-		if !replaces[c.GetId()] {
-			left[c.GetId()] = true
-			over -= proto.Size(c) + entryBytes + placed[c.GetId()]
+	for _, forPods := range []bool{false, true} {
+		for _, c := range slices.Backward(plan.GetNodeClaims()) {
+			if over <= 0 && many <= 0 {
+				break
+			}
+			if id := c.GetId(); !replaces[id] && placed[id] > 0 == forPods {
+				left[id] = true
+				over -= proto.Size(c) + entryBytes + placed[id]
+				many--
+			}
 		}
 	}
+	for _, d := range slices.Backward(plan.GetDisruptions()) {
+		if many <= 0 {
+			break
+		}
+		for _, id := range slices.Concat(d.GetReplacements(), []string{d.GetId()}) {
+			left[id] = true
+			many--
+		}
+	}
+	plan.Disruptions = slices.DeleteFunc(slices.Clone(plan.GetDisruptions()), func(d *plannerpb.Disruption) bool { return left[d.GetId()] })
 	plan.NodeClaims = slices.DeleteFunc(plan.GetNodeClaims(), func(c *plannerpb.NodeClaim) bool { return left[c.GetId()] })
 	plan.Placements = slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(p *plannerpb.Placement) bool { return left[p.GetClaim()] })
 	return left

@@ -67,10 +67,10 @@ func TestAPortionOfAPlanKeepsWhatDisruptionsWaitFor(t *testing.T) {
 	}
 	plan.Placements = append(plan.Placements, &plannerpb.Placement{Pod: "a/b", Target: &plannerpb.Placement_Node{Node: "n-1"}})
 	placements := plan.GetPlacements()
-	if n := len(portion(plan, 10_000)); n != 0 || len(plan.GetNodeClaims()) != 4 {
+	if n := len(portion(plan, 10_000, 5)); n != 0 || len(plan.GetNodeClaims()) != 4 {
 		t.Errorf("%d claims are left out of a plan that is small enough", n)
 	}
-	n := len(portion(plan, 2500))
+	n := len(portion(plan, 2500, 5))
 	var claims, pods []string
 	for _, c := range plan.GetNodeClaims() {
 		claims = append(claims, c.GetId())
@@ -86,5 +86,34 @@ func TestAPortionOfAPlanKeepsWhatDisruptionsWaitFor(t *testing.T) {
 	}
 	if proto.Size(plan) > 2500 || len(placements) != 5 {
 		t.Errorf("%d bytes; and the list of places that others have has %d", proto.Size(plan), len(placements))
+	}
+}
+
+// TestAPortionOfAPlanDecidesNoMoreThanIsTaken: what serves no pods is left out first, and of too many disruptions the last
+// with what replaces their nodes.
+func TestAPortionOfAPlanDecidesNoMoreThanIsTaken(t *testing.T) {
+	plan := &plannerpb.Plan{
+		Disruptions: []*plannerpb.Disruption{{Id: "d-1", Replacements: []string{"r-1"}}, {Id: "d-2", Replacements: []string{"r-2"}}},
+		NodeClaims:  []*plannerpb.NodeClaim{{Id: "a"}, {Id: "b"}, {Id: "r-1"}, {Id: "r-2"}},
+		Placements:  []*plannerpb.Placement{{Pod: "default/p", Target: &plannerpb.Placement_Claim{Claim: "b"}}},
+	}
+	for most, want := range map[int]string{
+		6: "a b r-1 r-2 d-1 d-2", 5: "b r-1 r-2 d-1 d-2", 4: "r-1 r-2 d-1 d-2", 3: "r-1 d-1", 1: "",
+	} {
+		got := proto.CloneOf(plan)
+		left := portion(got, 10_000, most)
+		var stay []string
+		for _, c := range got.GetNodeClaims() {
+			stay = append(stay, c.GetId())
+		}
+		for _, d := range got.GetDisruptions() {
+			stay = append(stay, d.GetId())
+		}
+		if s := strings.Join(stay, " "); s != want || len(stay)+len(left) != 6 {
+			t.Errorf("at most %d: %q stay, want %q; left out are %v", most, s, want, left)
+		}
+		if onClaim := len(got.GetPlacements()) == 1; onClaim != strings.Contains(want, "b") {
+			t.Errorf("at most %d: %d places", most, len(got.GetPlacements()))
+		}
 	}
 }
