@@ -85,10 +85,10 @@ func outcomeOf(a *attempt) *outcome {
 	for _, b := range a.claims {
 		out.cost += b.Best().Price + a.s.v.Policy.PerNodeOverhead
 		tier := a.s.market.TierOf(b.Base.Pool)
+		if tier > 0 {
+			out.light[tiers-1-tier] += b.Hosted() - b.Guests
+		}
 		for _, it := range b.Items {
-			if tier > 0 {
-				out.light[tiers-1-tier] += len(it.Pods)
-			}
 			out.cost += price * int64(fit.PreferencePenalty(it.Class.Profile, &b.Best().Place)) * int64(len(it.Pods))
 		}
 	}

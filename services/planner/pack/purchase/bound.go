@@ -32,12 +32,6 @@ func (p *Proof) isOf(pods []int) bool {
 	return slices.Equal(p.pods, pods)
 }
 
-// weaker says whether a kind of bound says less than another.
-func weaker(a, b model.BoundKind) bool {
-	order := []model.BoundKind{model.BoundResource, model.BoundFarley, model.BoundLP, model.BoundExact}
-	return slices.Index(order, a) < slices.Index(order, b)
-}
-
 // fewPods is up to how many pods the optimum may be found.
 const fewPods = 32
 
@@ -52,10 +46,28 @@ const mostNestedLate, wideGap = 256, 50
 // with farWork, too.
 const farBound, farWork = 25, 300_000_000
 
-// boundOf proves what some pods must cost at least on what the pools of a tier sell, shared out as they must be, if
+// span are the tiers of pools from one to another, both included.
+type span struct{ from, to int }
+
+// spanOf are the tiers that something may be bought of for the pods of some claims: those heavier than the first do not
+// take them, and those lighter than the last are not called for, unless limits are. All of them go together where claims
+// are of several: pods that a heavier pool takes may have the room on a lighter one's.
+func (by *Buyer) spanOf(claims []*NewClaim) span {
+	if by.m.Limited() {
+		return span{0, len(by.m.Tiers) - 1}
+	}
+	out := span{len(by.m.Tiers), 0}
+	for _, b := range claims {
+		t := by.m.TierOf(b.Base.Pool)
+		out = span{min(out.from, t), max(out.to, t)}
+	}
+	return out
+}
+
+// boundOf proves what some pods must cost at least on what the pools of some tiers sell, shared out as they must be, if
 // some plan is known that costs so much. Work is more than usual for it; 0 is as the policy has it.
-func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing, work int64) Proof {
-	p := by.shared(pods, tier, cost, sharing)
+func (by *Buyer) boundOf(pods []int, of span, cost int64, sharing *sharing, work int64) Proof {
+	p := by.shared(pods, of, cost, sharing)
 	p.BoundOnly, p.Known, p.Work, p.Loose = true, cost, cmp.Or(p.Work, work), work > 0
 	proof := proofOf(by.memory.Solve(&p.Problem))
 	if proof.Price >= cost {
@@ -64,14 +76,11 @@ func (by *Buyer) boundOf(pods []int, tier int, cost int64, sharing *sharing, wor
 	return proof
 }
 
-// shared is the problem of buying for some pods, shared out as they must be, on what the pools of a tier sell and a
+// shared is the problem of buying for some pods, shared out as they must be, on what the pools of some tiers sell and a
 // plan may have that costs no more than one that is known.
-func (by *Buyer) shared(pods []int, tier int, cost int64, sharing *sharing) *formulation {
+func (by *Buyer) shared(pods []int, of span, cost int64, sharing *sharing) *formulation {
 	items := sharing.shareOut(market.Items(by.m.World, pods))
-	tiers := by.m.TiersOf(sharing.keys, nil)
-	if !by.m.Limited() {
-		tiers = tiers[tier : tier+1]
-	}
+	tiers := by.m.TiersOf(sharing.keys, nil)[of.from : of.to+1]
 	return by.relaxed(items, affordable(tiers, cost-by.Overhead), sharing)
 }
 
@@ -84,9 +93,9 @@ func proofOf(s optimise.Solution) Proof {
 }
 
 // tighter is a bound, or what other rules prove of the same pods where that is more.
-func (by *Buyer) tighter(p Proof, pods []int, tier int, cost int64, s *sharing) Proof {
+func (by *Buyer) tighter(p Proof, pods []int, of span, cost int64, s *sharing) Proof {
 	try := func(s *sharing, work int64) {
-		if other := by.boundOf(pods, tier, cost, s, work); other.Price > p.Price {
+		if other := by.boundOf(pods, of, cost, s, work); other.Price > p.Price {
 			p = other
 		}
 	}
@@ -168,50 +177,29 @@ func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option, sharing 
 // way, that is the answer. Else it is proven for a problem with fewer rules, which costs no more: no limits, no
 // minValues, no preferences, and of rules about pods on other nodes required spread alone. Pods that had to go to a
 // pool of lower weight, because no other one offers what they need, are bounded by what the pools of that weight offer;
-// where limits may have sent them there, by what any pool offers. Spread counts only where all the pods that are placed
-// are on the claims: where some are on nodes that exist, others of them might be.
+// where others have nodes of heavier pools, all are by what both do, and where limits may have sent them there, by what
+// any pool offers. Spread counts only where all the pods that are placed are on the claims: where some are on nodes that
+// exist, others of them might be.
 func (by *Buyer) Bound(claims []*NewClaim, placed int, known Proof, tally *topology.Tally) Proof {
-	byTier, costs := make([][]int, len(by.m.Tiers)), make([]int64, len(by.m.Tiers))
-	n := 0
+	pods, cost := make([]int, 0, placed), int64(0)
 	for _, b := range claims {
-		t := by.m.TierOf(b.Base.Pool)
-		if by.m.Limited() {
-			t = 0
-		}
-		costs[t] += b.Best().Price + by.Overhead
-		if byTier[t] == nil {
-			byTier[t] = make([]int, 0, placed)
-		}
+		cost += b.Best().Price + by.Overhead
 		for _, it := range b.Items {
-			byTier[t] = append(byTier[t], it.Pods...)
-			n += len(it.Pods)
+			pods = append(pods, it.Pods...)
 		}
 	}
-	if known.isOf(slices.Concat(byTier...)) {
+	if known.isOf(slices.Clone(pods)) {
 		return known
 	}
+	if len(pods) == 0 {
+		return Proof{}
+	}
 	sharing := newSharing(by.m)
-	if n == placed {
-		defer tally.Revert(tally.Mark())
-		sharing.uncount(tally, claims)
-		sharing.nests = n <= mostNested
+	if len(pods) < placed {
+		return by.boundOf(pods, by.spanOf(claims), cost, sharing, 0)
 	}
-	var out Proof
-	for t, pods := range byTier {
-		if len(pods) == 0 {
-			continue
-		}
-		part := by.boundOf(pods, t, costs[t], sharing, 0)
-		if n == placed {
-			part = by.tighter(part, pods, t, costs[t], sharing)
-		}
-		if !part.Known() {
-			return Proof{}
-		}
-		if out.Price == 0 || weaker(part.Kind, out.Kind) {
-			out.Kind = part.Kind
-		}
-		out.Price += part.Price
-	}
-	return out
+	defer tally.Revert(tally.Mark())
+	sharing.uncount(tally, claims)
+	sharing.nests = len(pods) <= mostNested
+	return by.tighter(by.boundOf(pods, by.spanOf(claims), cost, sharing, 0), pods, by.spanOf(claims), cost, sharing)
 }

@@ -51,12 +51,23 @@ func (by *Buyer) Take(overhead int64) (undo func()) {
 
 // Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under the rules about
 // what may share a node, and takes them off the limits; what they may become is ranked later. What it returns as left
-// can't be bought for. Pools of higher weight go first; where preferences are enforced, going against a soft taint, or
-// against what pods would rather not share a node with, comes last.
+// can't be bought for. Pools of higher weight go first, though pods may be on what is bought of lighter ones in any case;
+// where preferences are enforced, going against a soft taint, or against what pods would rather not share a node with,
+// comes last.
 func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
+	if len(tiers) == 1 || len(by.m.Passes()) > 1 {
+		return by.inTiers(tiers, items, lim)
+	}
+	before := lim.Clone()
+	claims, left, proof = by.inTiers(tiers, items, lim)
+	return by.useRoom(tiers, items, claims, before, lim), left, proof
+}
+
+// inTiers buys of one tier after the other, each for what those before it left.
+func (by *Buyer) inTiers(tiers [][]*market.Option, items []market.Item, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	hard := by.NodeRules(items)
 	l, solved := newBacklog(items, hard), 0
 	for _, preferred := range by.m.Passes() {

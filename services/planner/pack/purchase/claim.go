@@ -24,8 +24,18 @@ type NewClaim struct {
 	Site *topology.Site
 	// Shown are the options that the site is judged by: it becomes nothing that is unlike all of them.
 	Shown []*market.Option
+	// Guests is how many of its pods a pool of higher weight would have a node for: they are there because it has room.
+	Guests int
 	// DeviceNumber is its place in the eyes of devices; 0 where none of its pods claims any.
 	DeviceNumber int
+}
+
+// Hosted is how many pods it is for, guests among them.
+func (b *NewClaim) Hosted() (n int) {
+	for _, it := range b.Items {
+		n += len(it.Pods)
+	}
+	return n
 }
 
 // Best is the option that the claim will most likely become.
@@ -42,9 +52,7 @@ func Alike(a, b *NewClaim) bool {
 func ByPod(claims []*NewClaim) map[int]*NewClaim {
 	pods := 0
 	for _, b := range claims {
-		for _, it := range b.Items {
-			pods += len(it.Pods)
-		}
+		pods += b.Hosted()
 	}
 	out := make(map[int]*NewClaim, pods)
 	for _, b := range claims {

@@ -57,7 +57,7 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 	sharing := newSharing(by.m)
 	sharing.uncount(tally, claims)
 	var pods []int
-	cost, tier := int64(0), by.m.TierOf(claims[0].Base.Pool)
+	cost, of, tier := int64(0), by.spanOf(claims), by.m.TierOf(claims[0].Base.Pool)
 	for _, b := range claims {
 		if by.m.TierOf(b.Base.Pool) != tier {
 			return nil
@@ -67,12 +67,12 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 			pods = append(pods, it.Pods...)
 		}
 	}
-	if len(pods) > mostOutlined && !by.isFar(pods, tier, cost, sharing) {
+	if len(pods) > mostOutlined && !by.isFar(pods, of, cost, sharing) {
 		return nil
 	}
 	sharing.nests = true
 	for range mostOutlines {
-		p := by.shared(pods, tier, cost, sharing)
+		p := by.shared(pods, of, cost, sharing)
 		if p.Loose = true; p.Work == 0 && len(p.Items) > manyItems {
 			p.Work = manyItemsWork
 		}
@@ -98,9 +98,9 @@ func (by *Buyer) Outline(claims []*NewClaim, tally *topology.Tally, segment func
 
 // isFar says that some pods cost so much more than is proven that an outline is worth its work; where nodes are taken to
 // cost more than by the policy, what was said before that.
-func (by *Buyer) isFar(pods []int, tier int, cost int64, sharing *sharing) bool {
+func (by *Buyer) isFar(pods []int, of span, cost int64, sharing *sharing) bool {
 	if by.Overhead == by.m.World.Policy.PerNodeOverhead {
-		proof := by.boundOf(pods, tier, cost, sharing, 0)
+		proof := by.boundOf(pods, of, cost, sharing, 0)
 		by.far = cost-proof.Price > cost/wideOutline
 	}
 	return by.far
