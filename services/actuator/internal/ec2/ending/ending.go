@@ -24,6 +24,9 @@ const (
 	most = 500
 	// timeout bounds a call and what comes of cutting it.
 	timeout = time.Minute
+	// mostDenied is after how many denials a call is cut no further: where the role lost its right each instance would be
+	// denied by itself, and EC2 lets an account end few times a second.
+	mostDenied = 40
 )
 
 // Batch gathers what is to be ended. Safe for concurrent use.
@@ -38,6 +41,7 @@ type Batch struct {
 type call struct {
 	ids    []string
 	failed map[string]error
+	denied int // how often EC2 has said that a right is missing, or that an instance is protected
 	done   chan struct{}
 }
 
@@ -82,14 +86,14 @@ func (b *Batch) join(ctx context.Context, ids []string) *call {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		slices.Sort(c.ids)
-		b.cut(ctx, slices.Compact(c.ids), c.failed)
+		b.cut(ctx, slices.Compact(c.ids), c)
 		close(c.done)
 	}()
 	return c
 }
 
 // cut ends the instances, in halves where EC2 refuses them together for what may concern one of them.
-func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) {
+func (b *Batch) cut(ctx context.Context, ids []string, of *call) {
 	err := b.end(ctx, ids)
 	for unknown := named(ids, err); len(unknown) > 0; unknown = named(ids, err) {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return unknown[id] })
@@ -101,15 +105,18 @@ func (b *Batch) cut(ctx context.Context, ids []string, failed map[string]error) 
 	if err == nil {
 		return
 	}
+	if awserror.Of(err) == awserror.Unauthorized {
+		of.denied++
+	}
 	switch {
 	case len(ids) == 1 && awserror.Of(err) == awserror.NotFound:
-	case len(ids) == 1, concernsAll(err):
+	case len(ids) == 1, concernsAll(err), of.denied > mostDenied:
 		for _, id := range ids {
-			failed[id] = err
+			of.failed[id] = err
 		}
 	default:
-		b.cut(ctx, ids[:len(ids)/2], failed)
-		b.cut(ctx, ids[len(ids)/2:], failed)
+		b.cut(ctx, ids[:len(ids)/2], of)
+		b.cut(ctx, ids[len(ids)/2:], of)
 	}
 }
 

@@ -125,3 +125,28 @@ func TestWhatConcernsAllInstancesIsNotCut(t *testing.T) {
 		})
 	}
 }
+
+// TestALostRightCostsFewCalls: of many that are denied each is not asked about alone, and the first of them keep no other
+// from being ended.
+func TestALostRightCostsFewCalls(t *testing.T) {
+	for name, denied := range map[string]int{"all": most, "many of the first": 60} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &account{errors: map[string]string{}}
+				var ids []string
+				for k := range most {
+					ids = append(ids, fmt.Sprintf("i-%03d", k))
+					if k < denied {
+						a.errors[ids[k]] = "UnauthorizedOperation"
+					}
+				}
+				if err := New(a.end).End(t.Context(), ids); err == nil || a.calls > 60 {
+					t.Errorf("%v after %d calls, want 60 at most", err, a.calls)
+				}
+				if rest := most - denied; len(a.ended) < rest*4/5 {
+					t.Errorf("%d of the %d that may be are ended", len(a.ended), rest)
+				}
+			})
+		})
+	}
+}
