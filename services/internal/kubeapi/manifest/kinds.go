@@ -107,10 +107,13 @@ func (k *kinds) misplaced(group, kind string) string {
 	return ""
 }
 
+// firstKarpenter is the group of Karpenter's first Provisioners.
+const firstKarpenter = "provisioning.karpenter.sh"
+
 // ours tells groups whose kinds change what Kerf decides, so that leaving one out
 // must be the user's choice.
 func ours(group string) bool {
-	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, "kerf.dev"}, group)
+	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, "kerf.dev", firstKarpenter}, group)
 }
 
 // clusterScoped tells the kinds that are in no namespace, of those that are read.
