@@ -215,11 +215,12 @@ func (r *reader) maker(doc document, h header) {
 		return
 	}
 	r.unknownOfPods(doc, h, form)
+	m := &maker{Maker: workloads.Maker{Kind: h.kind(), Meta: own.ObjectMeta, Form: form}, place: doc.place, name: h.title()}
 	if workloads.Ended(doc.json) {
 		r.warn(doc.place, h.title(), "", "skipped: it has ended, or is being deleted")
+		r.ended = append(r.ended, m)
 		return
 	}
-	m := &maker{Maker: workloads.Maker{Kind: h.kind(), Meta: own.ObjectMeta, Form: form}, place: doc.place, name: h.title()}
 	if first := r.named[m.id()]; first != nil && own.Name != "" {
 		if replaces(r, first.place, m.place, m.name, reflect.DeepEqual(first.Maker, m.Maker)) {
 			*first = *m

@@ -144,6 +144,7 @@ type reader struct {
 	patches  map[string]string   // the kustomization that patches with a file, by the file's name
 	makers   []*maker            // the objects of other projects whose pods are planned for
 	named    map[identity]*maker // those of them that have a name
+	ended    []*maker            // those that make no pods any more
 	skipped  skips.List
 	scalers  []*scaler
 	warnings []Warning

@@ -40,6 +40,8 @@ func (r *reader) scale() {
 		case s.done:
 		case name == "":
 			r.warn(s.place, s.name, "spec.scaleTargetRef.name", "is missing: skipped, as it scales nothing")
+		case i < 0 && slices.ContainsFunc(r.ended, func(m *maker) bool { return s.Scales(m.Kind.Kind, &m.Meta) }):
+			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, has ended, or is being deleted", kind, name))
 		case i < 0:
 			r.warn(s.place, s.name, "", fmt.Sprintf("skipped: %s %s, which it scales, is not among the files", kind, name))
 		default:

@@ -19,17 +19,22 @@ func TestPodsOfOthersCountOnce(t *testing.T) {
 		want int
 		says string
 	}{
-		"a cluster":                                   {cluster, 1, "planned for as the pods that its controller makes: 1 head"},
-		"a cluster and its pod":                       {cluster + "---\n" + pod, 1, "skipped: its pods, or what makes them, are among the files too"},
-		"a cluster and another's pod":                 {cluster + "---\n" + strings.ReplaceAll(pod, "namespace: ml", "namespace: web"), 2, "1 head"},
-		"a slip in its pods":                          {strings.Replace(cluster, "spec: {containers", "spec: {nodeSelecter: {a: b}, containers", 1), 1, "spec.headGroupSpec.template.spec.nodeSelecter: unknown field: ignored; did you mean nodeSelector?"},
-		"a field that Ray alone knows":                {strings.Replace(cluster, "spec: {headGroupSpec", "spec: {rayVersion: '2', headGroupSpec", 1), 1, "1 head"},
-		"a slip in a Rollout's pods":                  {"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {template: {spec: {tolerationz: []}}}\n", 1, "spec.template.spec.tolerationz: unknown field: ignored; did you mean tolerations?"},
-		"one that is being deleted":                   {strings.Replace(cluster, "{name", "{deletionTimestamp: 2026-01-01T00:00:00Z, name", 1), 0, "skipped: it has ended, or is being deleted"},
-		"an application that has run":                 {"apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a}\nstatus: {applicationState: {state: COMPLETED}}\n", 0, "has ended"},
-		"Jobs of a set that have run":                 {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [{name: b}]}\nstatus: {conditions: [{type: Completed, status: 'True'}]}\n", 0, "has ended"},
-		"tasks that have":                             {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Completed}}\n", 0, "has ended"},
-		"tasks that run":                              {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Running}}\n", 1, "1 b"},
+		"a cluster":                    {cluster, 1, "planned for as the pods that its controller makes: 1 head"},
+		"a cluster and its pod":        {cluster + "---\n" + pod, 1, "skipped: its pods, or what makes them, are among the files too"},
+		"a cluster and another's pod":  {cluster + "---\n" + strings.ReplaceAll(pod, "namespace: ml", "namespace: web"), 2, "1 head"},
+		"a slip in its pods":           {strings.Replace(cluster, "spec: {containers", "spec: {nodeSelecter: {a: b}, containers", 1), 1, "spec.headGroupSpec.template.spec.nodeSelecter: unknown field: ignored; did you mean nodeSelector?"},
+		"a field that Ray alone knows": {strings.Replace(cluster, "spec: {headGroupSpec", "spec: {rayVersion: '2', headGroupSpec", 1), 1, "1 head"},
+		"a slip in a Rollout's pods":   {"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {template: {spec: {tolerationz: []}}}\n", 1, "spec.template.spec.tolerationz: unknown field: ignored; did you mean tolerations?"},
+		"one that is being deleted":    {strings.Replace(cluster, "{name", "{deletionTimestamp: 2026-01-01T00:00:00Z, name", 1), 0, "skipped: it has ended, or is being deleted"},
+		"an application that has run":  {"apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a}\nstatus: {applicationState: {state: COMPLETED}}\n", 0, "has ended"},
+		"Jobs of a set that have run":  {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [{name: b}]}\nstatus: {conditions: [{type: Completed, status: 'True'}]}\n", 0, "has ended"},
+		"tasks that have":              {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Completed}}\n", 0, "has ended"},
+		"the autoscaler of one that has ended": {
+			"apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaNodePool\nmetadata: {name: a, deletionTimestamp: 2026-01-01T00:00:00Z}\n---\n" +
+				"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: b}\nspec: {maxReplicas: 3, scaleTargetRef: {kind: KafkaNodePool, name: a}}\n", 0,
+			"HorizontalPodAutoscaler b: skipped: KafkaNodePool a, which it scales, has ended, or is being deleted",
+		},
+		"tasks that run": {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec: {tasks: [{name: b}]}\nstatus: {state: {phase: Running}}\n", 1, "1 b"},
 		"one of a live cluster, beside another's pod": {strings.Replace(cluster, "{name", "{uid: v, name", 1) + "---\n" + strings.ReplaceAll(pod, "kind: RayCluster", "kind: ReplicaSet"), 1, "skipped: its pods"},
 		"one of a live cluster, beside a pod of another namespace": {
 			strings.Replace(cluster, "{name", "{uid: v, name", 1) + "---\n" + strings.NewReplacer("kind: RayCluster", "kind: ReplicaSet", "namespace: ml", "namespace: web").Replace(pod), 2, "1 head",

@@ -27,18 +27,23 @@ type jobSet struct {
 }
 
 func (s *jobSet) groups(meta metav1.ObjectMeta) (out []group) {
-	if s.Spec.Suspend {
+	if waits(meta, s.Spec.Suspend) {
 		return nil
 	}
-	for _, j := range s.Spec.Jobs {
+	for i, j := range s.Spec.Jobs {
 		atOnce := or(j.Template.Spec.Parallelism, 1)
 		if all := j.Template.Spec.Completions; all != nil {
 			atOnce = min(atOnce, int64(*all))
 		}
-		out = append(out, group{
-			name: j.Name, pods: times(or(j.Replicas, 1), atOnce), template: j.Template.Spec.Template, ends: true,
+		g := group{
+			name: j.Name, field: fmt.Sprintf("spec.replicatedJobs[%d].replicas", i), template: j.Template.Spec.Template, ends: true,
 			labels: map[string]string{"jobset.sigs.k8s.io/jobset-name": meta.Name, "jobset.sigs.k8s.io/replicatedjob-name": j.Name},
-		})
+		}
+		topology := cmp.Or(j.Template.Annotations[jobSets().topology], meta.Annotations[jobSets().topology])
+		if meta.Annotations[nodeSelectorStrategy] != "" || j.Template.Annotations[nodeSelectorStrategy] != "" {
+			topology = ""
+		}
+		out = append(out, jobSets().apart(g, space(meta.Namespace)+"/"+meta.Name+"/"+j.Name, topology, or(j.Replicas, 1), atOnce)...)
 	}
 	return out
 }
@@ -78,7 +83,7 @@ func (j *volcanoJob) groups(meta metav1.ObjectMeta) (out []group) {
 			t.Template.Spec.SchedulerName = scheduler
 		}
 		out = append(out, group{
-			name: t.Name, pods: or(t.Replicas, 1), template: t.Template, ends: true,
+			name: t.Name, field: fmt.Sprintf("spec.tasks[%d].replicas", i), pods: or(t.Replicas, 1), template: t.Template, ends: true,
 			labels: map[string]string{"volcano.sh/job-name": meta.Name, "volcano.sh/task-spec": t.Name},
 		})
 	}
@@ -87,6 +92,7 @@ func (j *volcanoJob) groups(meta metav1.ObjectMeta) (out []group) {
 
 // trainingJob is a PyTorchJob, MPIJob and the like of Kubeflow, which have their replicas in fields of their own names.
 type trainingJob struct {
+	field     string // which of them has the replicas
 	replicas  map[string]replicaSpec
 	suspended bool
 }
@@ -111,6 +117,7 @@ func (j *trainingJob) UnmarshalJSON(text []byte) error {
 		if err := json.Unmarshal(value, &j.replicas); err != nil {
 			return err
 		}
+		j.field = field
 	}
 	var policy struct {
 		Suspend bool `json:"suspend"`
@@ -122,14 +129,14 @@ func (j *trainingJob) UnmarshalJSON(text []byte) error {
 }
 
 func (j *trainingJob) groups(meta metav1.ObjectMeta) (out []group) {
-	if j.suspended {
+	if waits(meta, j.suspended) {
 		return nil
 	}
 	for _, kind := range slices.Sorted(maps.Keys(j.replicas)) {
 		r := j.replicas[kind]
 		lower := strings.ToLower(kind)
 		out = append(out, group{
-			name: lower, pods: or(r.Replicas, 1), template: r.Template, ends: true,
+			name: lower, field: "spec." + j.field + "." + kind + ".replicas", pods: or(r.Replicas, 1), template: r.Template, ends: true,
 			labels: map[string]string{"training.kubeflow.org/job-name": meta.Name, "training.kubeflow.org/replica-type": lower},
 		})
 	}

@@ -23,6 +23,15 @@ type Note struct{ Field, Message string }
 // Objects yet.
 func Join(all []*Maker) { joinPools(all) }
 
+// Queued says that Kueue holds an object back, which is suspended, until its queue has room: as it is applied now it will
+// run. One that is read of a cluster waits there.
+func Queued(o metav1.Object) bool {
+	return o.GetLabels()["kueue.x-k8s.io/queue-name"] != "" && o.GetUID() == ""
+}
+
+// waits says that an object which may be suspended makes no pods.
+func waits(meta metav1.ObjectMeta, suspended bool) bool { return suspended && !Queued(&meta) }
+
 func (m *Maker) owner() string {
 	return ownerOf(m.Kind.Group, m.Kind.Kind, m.Meta.Namespace, m.Meta.Name)
 }

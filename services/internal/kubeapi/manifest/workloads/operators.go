@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -93,68 +92,18 @@ func (c *postgres) groups(meta metav1.ObjectMeta) []group {
 	return []group{{pods: or(c.Spec.Instances, 1), template: t, labels: labels}}
 }
 
-// elasticsearch is Elastic's; its sets of nodes have templates of their own, with memory where they ask for none. Its pods
-// keep apart as those of one cluster, and are spread as those of a set, by the name of its StatefulSet.
-type elasticsearch struct {
+// pooler is CloudNativePG's, which keeps connections to a Cluster's instances open.
+type pooler struct {
 	Spec struct {
-		Sets []struct {
-			Name  string                 `json:"name"`
-			Count int32                  `json:"count"`
-			Pod   corev1.PodTemplateSpec `json:"podTemplate"`
-		} `json:"nodeSets"`
+		Instances *int32                 `json:"instances"`
+		Pod       corev1.PodTemplateSpec `json:"template"`
 	} `json:"spec"`
 }
 
-func (e *elasticsearch) groups(meta metav1.ObjectMeta) (out []group) {
-	for _, s := range e.Spec.Sets {
-		cluster := map[string]string{"elasticsearch.k8s.elastic.co/cluster-name": meta.Name}
-		t := *s.Pod.DeepCopy()
-		main(&t.Spec, "elasticsearch", "2Gi")
-		if t.Spec.Affinity == nil {
-			t.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: apart(cluster, corev1.LabelHostname, false)}
-		}
-		labels := joined(cluster, map[string]string{
-			"common.k8s.elastic.co/type": "elasticsearch", "elasticsearch.k8s.elastic.co/statefulset-name": meta.Name + "-es-" + s.Name,
-		})
-		out = append(out, group{name: s.Name, pods: int64(s.Count), template: t, labels: labels})
-	}
-	return out
-}
+func (p *pooler) scale() (string, **int32) { return "spec.instances", &p.Spec.Instances }
 
-// kibana is Elastic's.
-type kibana struct {
-	Spec struct {
-		Count *int32                 `json:"count"`
-		Pod   corev1.PodTemplateSpec `json:"podTemplate"`
-	} `json:"spec"`
-}
-
-func (k *kibana) scale() (string, **int32) { return "spec.count", &k.Spec.Count }
-
-func (k *kibana) groups(meta metav1.ObjectMeta) []group {
-	t := *k.Spec.Pod.DeepCopy()
-	main(&t.Spec, "kibana", "1Gi")
-	return []group{{pods: or(k.Spec.Count, 0), template: t, labels: map[string]string{
-		"common.k8s.elastic.co/type": "kibana", "kibana.k8s.elastic.co/name": meta.Name,
-	}}}
-}
-
-// main gives a pod the container that its operator runs, with this memory where nothing else is said of it.
-func main(spec *corev1.PodSpec, name, memory string) {
-	at := -1
-	for i, c := range spec.Containers {
-		if c.Name == name {
-			at = i
-		}
-	}
-	if at < 0 {
-		spec.Containers = append(spec.Containers, corev1.Container{Name: name})
-		at = len(spec.Containers) - 1
-	}
-	c := &spec.Containers[at]
-	c.Image = cmp.Or(c.Image, name)
-	if len(c.Resources.Requests) == 0 && len(c.Resources.Limits) == 0 {
-		bytes := resource.MustParse(memory)
-		c.Resources.Requests, c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: bytes}, corev1.ResourceList{corev1.ResourceMemory: bytes}
-	}
+func (p *pooler) groups(meta metav1.ObjectMeta) []group {
+	t := *p.Spec.Pod.DeepCopy()
+	main(&t.Spec, "pgbouncer", nil)
+	return []group{{pods: or(p.Spec.Instances, 1), template: t, labels: map[string]string{"cnpg.io/poolerName": meta.Name, "cnpg.io/podRole": "pooler"}}}
 }

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,15 +49,17 @@ type rayClusterSpec struct {
 	} `json:"workerGroupSpecs"`
 }
 
-func (c *rayCluster) groups(meta metav1.ObjectMeta) []group { return c.Spec.groups(meta) }
-func (s *rayService) groups(meta metav1.ObjectMeta) []group { return s.Spec.Cluster.groups(meta) }
+func (c *rayCluster) groups(meta metav1.ObjectMeta) []group { return c.Spec.groups(meta, "spec") }
+func (s *rayService) groups(meta metav1.ObjectMeta) []group {
+	return s.Spec.Cluster.groups(meta, "spec.rayClusterConfig")
+}
 
 func (j *rayJob) groups(meta metav1.ObjectMeta) (out []group) {
-	if j.Spec.Suspend {
+	if waits(meta, j.Spec.Suspend) {
 		return nil
 	}
 	if j.Spec.Cluster != nil {
-		out = j.Spec.Cluster.groups(meta)
+		out = j.Spec.Cluster.groups(meta, "spec.rayClusterSpec")
 	}
 	if mode := cmp.Or(j.Spec.Mode, "K8sJobMode"); mode != "K8sJobMode" {
 		return out
@@ -72,8 +75,8 @@ func (j *rayJob) groups(meta metav1.ObjectMeta) (out []group) {
 	return append(out, submitter)
 }
 
-func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
-	if c.Suspend {
+func (c *rayClusterSpec) groups(meta metav1.ObjectMeta, at string) []group {
+	if waits(meta, c.Suspend) {
 		return nil
 	}
 	head := group{name: "head", pods: 1, template: c.Head.Template, labels: rayLabels(meta.Name, "head", "headgroup")}
@@ -85,7 +88,7 @@ func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
 		head.template.Spec.Containers = append(head.template.Spec.Containers, corev1.Container{Name: "autoscaler", Image: "ray", Resources: own})
 	}
 	out := []group{head}
-	for _, w := range c.Workers {
+	for i, w := range c.Workers {
 		if w.Suspend {
 			continue
 		}
@@ -94,7 +97,8 @@ func (c *rayClusterSpec) groups(meta metav1.ObjectMeta) []group {
 			n = min(n, int64(*w.Most))
 		}
 		out = append(out, group{
-			name: cmp.Or(w.Name, "worker"), pods: times(n, int64(max(w.Hosts, 1))), template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
+			name: cmp.Or(w.Name, "worker"), field: fmt.Sprintf("%s.workerGroupSpecs[%d].replicas", at, i), pods: times(n, int64(max(w.Hosts, 1))),
+			template: w.Template, labels: rayLabels(meta.Name, "worker", w.Name),
 		})
 	}
 	return out

@@ -29,12 +29,13 @@ func (s *leaderWorkerSet) groups(meta metav1.ObjectMeta) []group {
 		leader = *s.Spec.Group.Leader
 	}
 	labels := map[string]string{"leaderworkerset.sigs.k8s.io/name": meta.Name}
-	return []group{
-		{name: "leaders", pods: replicas, template: leader, labels: map[string]string{
-			"leaderworkerset.sigs.k8s.io/name": meta.Name, "leaderworkerset.sigs.k8s.io/worker-index": "0",
-		}},
-		{name: "workers", pods: times(replicas, max(each-1, 0)), template: s.Spec.Group.Worker, labels: labels},
-	}
+	leaders := group{name: "leaders", template: leader, labels: map[string]string{
+		"leaderworkerset.sigs.k8s.io/name": meta.Name, "leaderworkerset.sigs.k8s.io/worker-index": "0",
+	}}
+	workers := group{name: "workers", template: s.Spec.Group.Worker, labels: labels}
+	kind, owner := leaderWorkerSets(), space(meta.Namespace)+"/"+meta.Name
+	topology := meta.Annotations[kind.topology]
+	return append(kind.apart(leaders, owner, topology, replicas, 1), kind.apart(workers, owner, topology, replicas, max(each-1, 0))...)
 }
 
 // knativeService begins with one pod, or as many as it keeps at least, and has a proxy in each.

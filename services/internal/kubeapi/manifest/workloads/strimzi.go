@@ -58,6 +58,8 @@ type kafkaPool struct {
 		strimziPods `json:",inline"`
 		Roles       []string `json:"roles"`
 	} `json:"spec"`
+
+	rack *strimziRack // its Kafka's
 }
 
 func (p *kafkaPool) cluster(meta metav1.ObjectMeta) string {
@@ -72,13 +74,19 @@ func (p *kafkaPool) groups(meta metav1.ObjectMeta) []group {
 		metav1.SetMetaDataLabel(&g.template.ObjectMeta, "strimzi.io/"+role+"-role", strconv.FormatBool(slices.Contains(p.Spec.Roles, role)))
 	}
 	g.labels["strimzi.io/pool-name"] = meta.Name
+	if slices.Contains(p.Spec.Roles, "broker") {
+		p.rack.put(&g.template.Spec)
+	}
 	return []group{g}
 }
 
 // kafka is Strimzi's: its brokers are those of its pools, unless it has none, and its own operators are a pod beside them.
 type kafka struct {
 	Spec struct {
-		Kafka     strimziPods  `json:"kafka"`
+		Kafka struct {
+			strimziPods `json:",inline"`
+			Rack        *strimziRack `json:"rack"`
+		} `json:"kafka"`
 		ZooKeeper strimziPods  `json:"zookeeper"`
 		Cruise    *strimziPods `json:"cruiseControl"`
 		Exporter  *strimziPods `json:"kafkaExporter"`
@@ -95,7 +103,9 @@ type kafka struct {
 func (k *kafka) groups(meta metav1.ObjectMeta) (out []group) {
 	pools := meta.Annotations["strimzi.io/node-pools"]
 	if pools != "enabled" && (!k.hasPools || pools == "disabled") {
-		out = append(out, k.Spec.Kafka.group("kafka", meta, meta.Name, "kafka"))
+		g := k.Spec.Kafka.group("kafka", meta, meta.Name, "kafka")
+		k.Spec.Kafka.Rack.put(&g.template.Spec)
+		out = append(out, g)
 	}
 	if meta.Annotations["strimzi.io/kraft"] != "enabled" {
 		out = append(out, k.Spec.ZooKeeper.group("zookeeper", meta, meta.Name, "zookeeper"))
@@ -133,6 +143,50 @@ func (k *kafka) operators(meta metav1.ObjectMeta) []group {
 	return []group{g}
 }
 
+// kafkaClient is Strimzi's Connect, MirrorMaker or bridge, which runs beside a Kafka.
+type kafkaClient struct {
+	kind, name, part string
+	pods             int64 // where nothing is said
+
+	Spec struct {
+		strimziPods `json:",inline"`
+		Rack        *strimziRack `json:"rack"`
+	} `json:"spec"`
+}
+
+func (c *kafkaClient) scale() (string, **int32) { return "spec.replicas", &c.Spec.Replicas }
+
+func (c *kafkaClient) groups(meta metav1.ObjectMeta) []group {
+	g := c.Spec.group("", meta, meta.Name, c.part)
+	g.pods = or(c.Spec.Replicas, c.pods)
+	g.labels["strimzi.io/name"], g.labels["strimzi.io/kind"] = meta.Name+"-"+c.name, c.kind
+	c.Spec.Rack.put(&g.template.Spec)
+	return []group{g}
+}
+
+// strimziRack is the label that says which rack a node is in.
+type strimziRack struct {
+	TopologyKey string `json:"topologyKey"`
+}
+
+// put keeps a pod to nodes that say their rack: with no other rule, wherever that is.
+func (r *strimziRack) put(spec *corev1.PodSpec) {
+	if r == nil || r.TopologyKey == "" {
+		return
+	}
+	affinity := cmp.Or(spec.Affinity.DeepCopy(), &corev1.Affinity{})
+	affinity.NodeAffinity = cmp.Or(affinity.NodeAffinity, &corev1.NodeAffinity{})
+	required := cmp.Or(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, &corev1.NodeSelector{})
+	if len(required.NodeSelectorTerms) == 0 {
+		required.NodeSelectorTerms = []corev1.NodeSelectorTerm{{}}
+	}
+	for i := range required.NodeSelectorTerms {
+		t := &required.NodeSelectorTerms[i]
+		t.MatchExpressions = append(t.MatchExpressions, corev1.NodeSelectorRequirement{Key: r.TopologyKey, Operator: corev1.NodeSelectorOpExists})
+	}
+	affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, spec.Affinity = required, affinity
+}
+
 // joinPools gives pools of brokers what they do not say themselves and their Kafka does.
 func joinPools(all []*Maker) {
 	clusters := map[string][]*kafka{}
@@ -149,7 +203,7 @@ func joinPools(all []*Maker) {
 		name, own := pool.cluster(m.Meta), &pool.Spec.strimziPods
 		of := clusters[ownerOf(m.Kind.Group, "Kafka", m.Meta.Namespace, name)]
 		for _, k := range of {
-			k.hasPools = true
+			k.hasPools, pool.rack = true, k.Spec.Kafka.Rack
 			own.Resources, own.Template = cmp.Or(own.Resources, k.Spec.Kafka.Resources), cmp.Or(own.Template, k.Spec.Kafka.Template)
 		}
 		if len(of) == 0 && own.Resources == nil {

@@ -42,30 +42,41 @@ func TestTheirPods(t *testing.T) {
 			"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}, {name: b, replicas: 3, template: {spec: {parallelism: 4, completions: 2, template: " + pod + "}}}]}",
 			"1 a, 6 b",
 		},
-		"training":                {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
-		"training, suspended":     {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
-		"tasks":                   {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
-		"a service":               {"serving.knative.dev/Service", "{template: " + pod + "}", "1"},
-		"a service of more":       {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/min-scale: '3'}}, spec: {}}}", "3"},
-		"none at first":           {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
-		"an application":          {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
-		"one that grows":          {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
-		"a database":              {"postgresql.cnpg.io/Cluster", "{instances: 3}", "3"},
-		"a search engine":         {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
-		"a dashboard":             {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
-		"brokers":                 {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
-		"brokers of pools":        {"kafka.strimzi.io/Kafka", "{kafka: {}, entityOperator: {}}", "none"},
-		"a pool of brokers":       {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
-		"metrics":                 {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
-		"metrics, no shards":      {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
-		"metrics, no pods":        {"monitoring.coreos.com/Prometheus", "{replicas: -1, shards: 2147483647}", "none"},
-		"metrics, paused":         {"monitoring.coreos.com/Prometheus", "{paused: true}", "1"},
-		"alerts":                  {"monitoring.coreos.com/Alertmanager", "{replicas: 3}", "3"},
-		"a model of several pods": {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: huggingface}}, workerSpec: {pipelineParallelSize: 3, containers: [{name: worker-container, image: a}]}}}", "2 predictor, 4 predictor-worker"},
-		"a model":                 {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
-		"a field misplaced":       {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
-		"a Job for each":          {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
-		"a set of clones":         {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
+		"training":                 {"kubeflow.org/PyTorchJob", "{pytorchReplicaSpecs: {Worker: {replicas: 3, template: " + pod + "}, Master: {template: " + pod + "}}}", "1 master, 3 worker"},
+		"training, suspended":      {"kubeflow.org/MPIJob", "{runPolicy: {suspend: true}, mpiReplicaSpecs: {Worker: {template: " + pod + "}}}", "none"},
+		"tasks":                    {"batch.volcano.sh/Job", "{tasks: [{name: ps, replicas: 2, template: " + pod + "}, {name: worker, template: " + pod + "}]}", "2 ps, 1 worker"},
+		"a service":                {"serving.knative.dev/Service", "{template: " + pod + "}", "1"},
+		"a service of more":        {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/min-scale: '3'}}, spec: {}}}", "3"},
+		"none at first":            {"serving.knative.dev/Service", "{template: {metadata: {annotations: {autoscaling.knative.dev/initial-scale: '0'}}, spec: {}}}", "none"},
+		"an application":           {"sparkoperator.k8s.io/SparkApplication", "{driver: {}, executor: {instances: 20}}", "1 driver, 20 executor"},
+		"one that grows":           {"sparkoperator.k8s.io/ScheduledSparkApplication", "{template: {dynamicAllocation: {enabled: true, minExecutors: 3}, driver: {}, executor: {}}}", "1 driver, 3 executor"},
+		"a database":               {"postgresql.cnpg.io/Cluster", "{instances: 3}", "3"},
+		"a search engine":          {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: masters, count: 3}, {name: data, count: 5, podTemplate: " + pod + "}]}", "3 masters, 5 data"},
+		"a dashboard":              {"kibana.k8s.elastic.co/Kibana", "{count: 1}", "1"},
+		"brokers":                  {"kafka.strimzi.io/Kafka", "{kafka: {replicas: 3}, zookeeper: {replicas: 3}, entityOperator: {topicOperator: {}}}", "3 kafka, 3 zookeeper, 1 entity-operator"},
+		"brokers of pools":         {"kafka.strimzi.io/Kafka", "{kafka: {}, entityOperator: {}}", "none"},
+		"what runs beside brokers": {"kafka.strimzi.io/KafkaConnect", "{bootstrapServers: a}", "3"},
+		"a bridge to brokers":      {"kafka.strimzi.io/KafkaBridge", "{replicas: 2}", "2"},
+		"a pool of connections":    {"postgresql.cnpg.io/Pooler", "{instances: 2}", "2"},
+		"a server of Elastic's":    {"logstash.k8s.elastic.co/Logstash", "{count: 2}", "2"},
+		"one of a Deployment":      {"agent.k8s.elastic.co/Agent", "{deployment: {replicas: 2}}", "2"},
+		"one on each node":         {"beat.k8s.elastic.co/Beat", "{type: filebeat, daemonSet: {}}", "one on each node"},
+		"a job of Flink":           {"flink.apache.org/FlinkDeployment", "{flinkConfiguration: {taskmanager.numberOfTaskSlots: '2'}, job: {parallelism: 5}}", "1 jobmanager, 3 taskmanager"},
+		"one of nested settings":   {"flink.apache.org/FlinkDeployment", "{flinkConfiguration: {taskmanager: {numberOfTaskSlots: 4}, parallelism.default: 8}, job: {}}", "1 jobmanager, 2 taskmanager"},
+		"one that is stopped":      {"flink.apache.org/FlinkDeployment", "{job: {parallelism: 5, state: suspended}}", "none"},
+		"a session of Flink":       {"flink.apache.org/FlinkDeployment", "{jobManager: {replicas: 2}}", "2 jobmanager"},
+		"a standalone session":     {"flink.apache.org/FlinkDeployment", "{mode: standalone, taskManager: {replicas: 2}}", "1 jobmanager, 2 taskmanager"},
+		"a pool of brokers":        {"kafka.strimzi.io/KafkaNodePool", "{replicas: 3}", "3"},
+		"metrics":                  {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2}", "2 shard-0, 2 shard-1"},
+		"metrics, no shards":       {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 0}", "2"},
+		"metrics, no pods":         {"monitoring.coreos.com/Prometheus", "{replicas: -1, shards: 2147483647}", "none"},
+		"metrics, paused":          {"monitoring.coreos.com/Prometheus", "{paused: true}", "1"},
+		"alerts":                   {"monitoring.coreos.com/Alertmanager", "{replicas: 3}", "3"},
+		"a model of several pods":  {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: huggingface}}, workerSpec: {pipelineParallelSize: 3, containers: [{name: worker-container, image: a}]}}}", "2 predictor, 4 predictor-worker"},
+		"a model":                  {"serving.kserve.io/InferenceService", "{predictor: {minReplicas: 2, model: {modelFormat: {name: triton}, storageUri: 's3://a', resources: {limits: {nvidia.com/gpu: 1}}}}, transformer: {containers: [{name: a, image: a}]}}", "2 predictor, 1 transformer"},
+		"a field misplaced":        {"serving.kserve.io/InferenceService", "{nodeName: a, predictor: {pytorch: {storageUri: 's3://a'}}}", "1 predictor"},
+		"a Job for each":           {"keda.sh/ScaledJob", "{jobTargetRef: {template: " + pod + "}}", "those of one of its Jobs"},
+		"a set of clones":          {"apps.kruise.io/CloneSet", "{replicas: 2, selector: {matchLabels: {a: b}}, template: " + pod + "}", "those of such a workload of Kubernetes' own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,11 +101,14 @@ func TestTheirPods(t *testing.T) {
 func TestNumbersNameTheirGroup(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ kind, spec, want string }{
-		"more than a number holds": {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 65536, leaderWorkerTemplate: {size: 65537}}", "workers: 4294967296 pods; want 0 to 100000"},
-		"two that are wrong":       {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: a, count: -1}, {name: b, count: 3}, {name: c, count: 100001}]}", "a: -1 pods; want 0 to 100000, c: 100001 pods; want 0 to 100000"},
-		"shards beyond measure":    {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2147483647}", "4294967294 pods; want 0 to 100000"},
-		"one without a name":       {"kibana.k8s.elastic.co/Kibana", "{count: -2}", "-2 pods; want 0 to 100000"},
-		"fewer groups than none":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: -1, leaderWorkerTemplate: {size: 1}}", "leaders: -1 pods; want 0 to 100000, workers: -1 pods; want 0 to 100000"},
+		"more than a number holds": {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 65536, leaderWorkerTemplate: {size: 65537}}", "spec.replicas: workers: 4294967296 pods; want 0 to 100000"},
+		"two that are wrong":       {"elasticsearch.k8s.elastic.co/Elasticsearch", "{nodeSets: [{name: a, count: -1}, {name: b, count: 3}, {name: c, count: 100001}]}", "spec.nodeSets[0].count: a: -1 pods; want 0 to 100000, spec.nodeSets[2].count: c: 100001 pods; want 0 to 100000"},
+		"workers of a job of Ray":  {"ray.io/RayJob", "{rayClusterSpec: {workerGroupSpecs: [{groupName: a, replicas: -1, minReplicas: -1}]}}", "spec.rayClusterSpec.workerGroupSpecs[0].replicas: a: -1 pods; want 0 to 100000"},
+		"Jobs of a set":            {"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, replicas: -1}]}", "spec.replicatedJobs[0].replicas: a: -1 pods; want 0 to 100000"},
+		"training":                 {"kubeflow.org/TFJob", "{tfReplicaSpecs: {PS: {replicas: -1}}}", "spec.tfReplicaSpecs.PS.replicas: ps: -1 pods; want 0 to 100000"},
+		"shards beyond measure":    {"monitoring.coreos.com/Prometheus", "{replicas: 2, shards: 2147483647}", "spec.shards: 4294967294 pods; want 0 to 100000"},
+		"one without a name":       {"kibana.k8s.elastic.co/Kibana", "{count: -2}", "spec.count: -2 pods; want 0 to 100000"},
+		"fewer groups than none":   {"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: -1, leaderWorkerTemplate: {size: 1}}", "spec.replicas: leaders: -1 pods; want 0 to 100000, spec.replicas: workers: -1 pods; want 0 to 100000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +149,11 @@ func TestTheirPodsHaveTheLabelsOfTheirController(t *testing.T) {
 		want []string // for each workload
 	}{
 		"elasticsearch.k8s.elastic.co/Elasticsearch": {"{nodeSets: [{name: data, count: 3, podTemplate: {metadata: {labels: {team: a}}}}]}", []string{
-			"common.k8s.elastic.co/type=elasticsearch,elasticsearch.k8s.elastic.co/cluster-name=demo,elasticsearch.k8s.elastic.co/statefulset-name=demo-es-data,team=a",
+			"common.k8s.elastic.co/type=elasticsearch,elasticsearch.k8s.elastic.co/cluster-name=demo,elasticsearch.k8s.elastic.co/node-data=true,elasticsearch.k8s.elastic.co/node-data_cold=true," +
+				"elasticsearch.k8s.elastic.co/node-data_content=true,elasticsearch.k8s.elastic.co/node-data_frozen=true,elasticsearch.k8s.elastic.co/node-data_hot=true," +
+				"elasticsearch.k8s.elastic.co/node-data_warm=true,elasticsearch.k8s.elastic.co/node-ingest=true,elasticsearch.k8s.elastic.co/node-master=true," +
+				"elasticsearch.k8s.elastic.co/node-ml=true,elasticsearch.k8s.elastic.co/node-remote_cluster_client=true,elasticsearch.k8s.elastic.co/node-transform=true," +
+				"elasticsearch.k8s.elastic.co/node-voting_only=false,elasticsearch.k8s.elastic.co/statefulset-name=demo-es-data,team=a",
 		}},
 		"kibana.k8s.elastic.co/Kibana": {"{count: 1}", []string{"common.k8s.elastic.co/type=kibana,kibana.k8s.elastic.co/name=demo"}},
 		"monitoring.coreos.com/Alertmanager": {"{podMetadata: {labels: {team: a, alertmanager: b}}}", []string{
