@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/workloads"
 )
 
 // Once makes objects that stand for the same pods stand for them once. In what was read of a cluster a Deployment, its
@@ -21,7 +23,7 @@ func Once(objects []runtime.Object) (out []runtime.Object, notes []string) {
 		there[TitleOf(o)] = true
 	}
 	pods := podsByMaker(objects)
-	var replaced, hooked []string
+	var replaced, hooked, queued []string
 	for _, o := range objects {
 		why := over(o)
 		if c, ok := o.(*batchv1.CronJob); ok && why == "" {
@@ -42,7 +44,13 @@ func Once(objects []runtime.Object) (out []runtime.Object, notes []string) {
 		if hooks(o) != nil && podsIn(o) != nil {
 			hooked = append(hooked, TitleOf(o))
 		}
+		if j, ok := o.(*batchv1.Job); ok && j.Spec.Suspend != nil && *j.Spec.Suspend {
+			queued, j.Spec.Suspend = append(queued, TitleOf(j)), nil
+		}
 		out = append(out, o)
+	}
+	if len(queued) > 0 {
+		notes = append(notes, few(queued)+": planned for though suspended, as if Kueue's queue had room for it now")
 	}
 	if len(hooked) > 0 {
 		notes = append(notes, few(hooked)+": planned for beside the rest, as if Helm ran its hooks now")
@@ -97,7 +105,7 @@ func over(o runtime.Object) string {
 		if by := o.Spec.ManagedBy; by != nil && *by != batchv1.JobControllerName {
 			return "its pods are made by " + *by + ", not by Kubernetes"
 		}
-		if o.Spec.Suspend != nil && *o.Spec.Suspend {
+		if o.Spec.Suspend != nil && *o.Spec.Suspend && !workloads.Queued(o) {
 			return "it is suspended"
 		}
 		for _, c := range o.Status.Conditions {

@@ -55,6 +55,8 @@ func TestWhatStandsForTheSamePodsCountsOnce(t *testing.T) {
 		"a CronJob beside a Job of its name": {cronJob + "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: nightly, namespace: a}\n", []string{"Job a/nightly-run", "Job a/nightly"}, "one run"},
 		"a CronJob that is suspended":        {strings.Replace(cronJob, "{schedule", "{suspend: true, schedule", 1), nil, "CronJob a/nightly: skipped: it is suspended"},
 		"a Job that has ended":               {job + "status: {conditions: [{type: Complete, status: 'True'}]}\n", nil, "Job a: skipped: it has ended"},
+		"a Job that Kueue holds back":        {strings.Replace(job, "{name: a}", "{name: a, labels: {kueue.x-k8s.io/queue-name: q}}", 1) + "spec: {suspend: true}\n", []string{"Job a"}, "Job a: planned for though suspended, as if Kueue's queue had room for it now"},
+		"one that waits in a cluster":        {strings.Replace(job, "{name: a}", "{name: a, uid: u, labels: {kueue.x-k8s.io/queue-name: q}}", 1) + "spec: {suspend: true}\n", nil, "Job a: skipped: it is suspended"},
 		"a Job that is suspended":            {job + "spec: {suspend: true}\n", nil, "Job a: skipped: it is suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
