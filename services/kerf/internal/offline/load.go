@@ -16,6 +16,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
@@ -227,6 +228,7 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 	for i, f := range files {
 		sources[i] = manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data), Found: f.Found}
 	}
+	fill := o.Assume
 	objects, notes, err := o.Read(sources...)
 	for _, n := range notes {
 		warnings = append(warnings, n.String())
@@ -237,6 +239,9 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 	var errs []error
 	for _, o := range objects {
 		kubeapi.SetDefaults(o)
+		if c, ok := o.(*awsv1.EC2NodeClass); ok && fill {
+			warnings = append(warnings, fillIDs(c)...)
+		}
 		for _, err := range []error{kubeapi.ValidateNames(o), kubeapi.Validate(o)} {
 			if err == nil {
 				continue
@@ -276,13 +281,13 @@ func located(files []File, err error) error {
 	default:
 		return err
 	}
-	for _, f := range files {
-		found, _, readErr := manifest.Decode(bytes.NewReader(f.Data), f.Name)
-		if readErr != nil {
-			continue
-		}
-		for _, o := range found {
-			if convert.TitleOf(o) == want {
+	for _, assume := range []bool{false, true} { // what stands for the pods of another project's object is assumed
+		for _, f := range files {
+			found, _, readErr := manifest.Options{Assume: assume}.Read(manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data)})
+			if readErr != nil {
+				continue
+			}
+			if slices.ContainsFunc(found, func(o runtime.Object) bool { return convert.TitleOf(o) == want }) {
 				return prefixed(f.Name, err)
 			}
 		}
