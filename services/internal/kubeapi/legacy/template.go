@@ -85,7 +85,7 @@ func convertAWSNodeTemplate(old *AWSNodeTemplate, profile string) Result {
 	}
 	if s.InstanceProfile == nil {
 		s.InstanceProfile = new("assumed")
-		r.gap(field.Required(path.Child("instanceProfile"), "it came from the setting aws.defaultInstanceProfile, which is gone: write it here"),
+		r.gap(field.Required(path.Child("instanceProfile"), "it came from the setting aws.defaultInstanceProfile, which is gone: write it here, or name it with kerf convert --default-instance-profile"),
 			"a profile that nodes can join with")
 	}
 	s.UserData, s.Tags, s.Context = old.Spec.UserData, old.Spec.Tags, old.Spec.Context

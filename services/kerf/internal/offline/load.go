@@ -283,7 +283,7 @@ func located(files []File, err error) error {
 	}
 	for _, assume := range []bool{false, true} { // what stands for the pods of another project's object is assumed
 		for _, f := range files {
-			found, _, readErr := manifest.Options{Assume: assume}.Read(manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data)})
+			found, _, readErr := manifest.Options{Assume: assume}.Read(manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data), Found: f.Found})
 			if readErr != nil {
 				continue
 			}

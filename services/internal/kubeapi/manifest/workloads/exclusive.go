@@ -30,10 +30,18 @@ func leaderWorkerSets() setKind {
 	return setKind{topology: "leaderworkerset.sigs.k8s.io/exclusive-topology", key: "leaderworkerset.sigs.k8s.io/group-key"}
 }
 
+// mostApart is for how many groups a domain each is looked for: rules of each its own make a plan slow, and at a few hundred
+// it takes minutes.
+const mostApart = 32
+
 // apart is an owner's group of pods as so many groups of so many, each of which shares a domain of this topology with none
 // of the others. What is wrong of these numbers stays in one group, which says so.
 func (k setKind) apart(g group, owner, topology string, sets, each int64) []group {
 	if g.pods = times(sets, each); topology == "" || replicas.Check(sets) != nil || replicas.Check(g.pods) != nil {
+		return []group{g}
+	}
+	if sets > mostApart {
+		g.ignores = fmt.Sprintf("; %s is not looked at, for more than %d groups", k.topology, mostApart)
 		return []group{g}
 	}
 	out := make([]group, 0, sets)

@@ -37,6 +37,12 @@ func TestGroupsHaveADomainEach(t *testing.T) {
 			"2 a; alpha.jobset.sigs.k8s.io/node-selector is not looked at",
 			map[string]int{"": 1},
 		},
+		"more than are kept apart": {
+			"jobset.x-k8s.io/JobSet", "{replicatedJobs: [{name: a, replicas: 33, template: {spec: {parallelism: 2, template: " + pod + "}}}]}",
+			map[string]string{"alpha.jobset.sigs.k8s.io/exclusive-topology": "zone"},
+			"66 a; alpha.jobset.sigs.k8s.io/exclusive-topology is not looked at, for more than 32 groups",
+			map[string]int{"": 1},
+		},
 		"leaders and workers": {
 			"leaderworkerset.x-k8s.io/LeaderWorkerSet", "{replicas: 2, leaderWorkerTemplate: {size: 3, workerTemplate: " + pod + "}}",
 			map[string]string{"leaderworkerset.sigs.k8s.io/exclusive-topology": "zone"},

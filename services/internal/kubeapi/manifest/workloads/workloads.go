@@ -100,6 +100,7 @@ type group struct {
 	field    string // where their number is said; "" where that is the field that autoscalers set, or is not known
 	pods     int64  // as many as are asked for, however wrong that number is
 	template corev1.PodTemplateSpec
+	ignores  string // what is not looked at of it, in words; "" for nothing
 	// labels are those that the controller gives the pods.
 	labels map[string]string
 	// ends says that the pods run to their end, and daemons that there is one on each node, whatever pods says.
@@ -148,7 +149,7 @@ func (m *Maker) Objects() (made []Made, said string, err error) {
 	case len(all) == 0:
 		return nil, "none", nil
 	default:
-		return made, words(all) + ignored(m.Meta.Annotations), nil
+		return made, words(all) + ignored(m.Meta.Annotations, all), nil
 	}
 }
 
@@ -176,7 +177,12 @@ func words(all []group) string {
 }
 
 // ignored says what of an object's annotations would place its pods otherwise.
-func ignored(annotations map[string]string) string {
+func ignored(annotations map[string]string, all []group) string {
+	for _, g := range all {
+		if g.ignores != "" {
+			return g.ignores
+		}
+	}
 	for _, key := range []string{"leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology", nodeSelectorStrategy} {
 		if annotations[key] != "" {
 			return "; " + key + " is not looked at"
