@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestWhatFlinkAsksFor: what is said of a manager counts before its settings, and those before Flink's own.
@@ -49,5 +50,15 @@ func TestPodsOfFlinkHaveBothTemplates(t *testing.T) {
 	if s := tasks.Spec; len(s.Tolerations) != 1 || len(s.NodeSelector) != 2 || len(s.Containers) != 2 || s.Containers[0].VolumeMounts[0].Name != "logs" ||
 		tasks.Labels["team"] != "a" || tasks.Labels["app"] != "demo" {
 		t.Errorf("the TaskManager is %+v", tasks)
+	}
+}
+
+// TestACanaryOfFlinkRunsNothing: its operator has it to see that it is well itself.
+func TestACanaryOfFlinkRunsNothing(t *testing.T) {
+	t.Parallel()
+	form, gvk := decode(t, "flink.apache.org/FlinkDeployment", "{}")
+	m := Maker{Kind: gvk, Meta: metav1.ObjectMeta{Name: "demo", Labels: map[string]string{"flink.apache.org/canary": "true"}}, Form: form}
+	if _, said, err := m.Objects(); err != nil || said != "none" {
+		t.Errorf("%q, %v, want none", said, err)
 	}
 }
