@@ -107,10 +107,15 @@ func exceeds(q, n, f int64) bool {
 // RuleCapacity is how many more pods of a row, up to n, rules allow.
 func (l *OpenBin) RuleCapacity(row, n int32) int32 {
 	for _, pt := range l.c.RulesOf[row] {
-		n = min(n, l.capacityUnder(pt, n))
+		if n = min(n, l.capacityUnder(pt, n)); n == 0 {
+			return 0
+		}
 	}
 	return n
 }
+
+// Takes says that a pod of a row fits, and that rules allow it.
+func (l *OpenBin) Takes(row int32) bool { return l.HasRoom(row) && l.RuleCapacity(row, 1) > 0 }
 
 func (l *OpenBin) capacityUnder(pt RulePart, n int32) int32 {
 	most, counted := l.c.Rules[pt.Rule].Most, l.counted[pt.Rule]

@@ -123,7 +123,7 @@ func (s *branchAndBound) fillUp(lam []float64) {
 	}
 	room := s.room[:0]
 	for x, v := range s.v {
-		if v > 0 && s.now[x] < int32(kn.u[x]) && p.open.HasRoom(kn.b.Rows[x]) {
+		if v > 0 && s.now[x] < int32(kn.u[x]) && p.open.Takes(kn.b.Rows[x]) {
 			if d := v / (float64(1e-6*v) + capacity(kn, lam, x)); d > 0 {
 				room = append(room, dense{int32(x), d})
 			}
@@ -145,7 +145,7 @@ func (s *branchAndBound) fillUp(lam []float64) {
 		}
 		kept := room[:0]
 		for n, o := range room {
-			if n != at && p.open.HasRoom(kn.b.Rows[o.x]) {
+			if n != at && p.open.Takes(kn.b.Rows[o.x]) {
 				kept = append(kept, o)
 			}
 		}
