@@ -112,7 +112,7 @@ func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 	if o.Price*int64(pods) == best.Price*int64(r.Pods) {
 		return model.Reason{
 			Code: model.CodeTie, Subject: "instancetype/" + string(o.Type.Name),
-			Message: holds + ", at the same price for what it holds; the smaller node wins",
+			Message: holds + ", at the same price for what it holds; " + tieBreak(o, best),
 		}
 	}
 	per, bestPer := float64(o.Price)/float64(r.Pods), float64(best.Price)/float64(pods)
@@ -120,6 +120,17 @@ func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 		Code: model.CodeMoreExpensive, Subject: "instancetype/" + string(o.Type.Name),
 		Message: fmt.Sprintf("%s, %.1f%% more expensive for what it holds", holds, (per/bestPer-1)*100),
 	}
+}
+
+// tieBreak says what made the best of two options that cost the same for what they hold.
+func tieBreak(lost, best *market.Option) string {
+	switch {
+	case lost.Price > best.Price:
+		return "the smaller node wins"
+	case lost.Price < best.Price:
+		return "fewer nodes win"
+	}
+	return "the name decides"
 }
 
 // FinishRunnersUp settles a claim's runners-up once it is known what it may become. Where a cheaper type than the one that
@@ -159,7 +170,7 @@ func outpriced(o, best *market.Option, pods int) model.Reason {
 	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, o.PriceText(), fit.Count(pods, "pod"))
 	if o.Price == best.Price {
 		r.Code = model.CodeTie
-		r.Message = holds + ", at the same price; the name decides"
+		r.Message = holds + ", at the same price; " + tieBreak(o, best)
 		return r
 	}
 	r.Message = fmt.Sprintf("%s, %s more than %s", holds, fit.Price(o.Price-best.Price, o.Estimated() || best.Estimated()), best.Type.Name)
