@@ -28,7 +28,7 @@ func pure() []string {
 		"services/planner/optimise/exact", "services/planner/optimise/fleet", "services/planner/optimise/knapsack", "services/planner/optimise/lp", "services/planner/optimise/memory", "services/planner/optimise/parts",
 		"services/planner/optimise/pricing", "services/planner/optimise/scarce", "services/planner/optimise/settle", "services/planner/optimise/swap",
 		"services/planner/optimise/simplify", "services/planner/optimise/table",
-		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/pack/segments", "services/planner/pack/settled", "services/planner/pack/queue",
+		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/miss", "services/planner/pack/purchase", "services/planner/pack/segments", "services/planner/pack/settled", "services/planner/pack/queue",
 		"services/planner/disrupt", "services/planner/disrupt/budget", "services/planner/disrupt/churn",
 		"services/planner/disrupt/consolidate", "services/planner/disrupt/draft", "services/planner/disrupt/replace",
 		"services/planner/disrupt/shrink",

@@ -7,7 +7,7 @@ type Reason struct {
 	Message string
 	// Subject is what it is about, as "kind/name"; "" where it is about nothing in particular.
 	Subject string
-	// Remedy is the one change that would have made the answer another; "" when there is none.
+	// Remedy is the one change that would have made the answer another, or all that it takes; "" when there is none.
 	Remedy string
 }
 

@@ -89,14 +89,16 @@ func repels(p *view.Profile, t model.Taint) bool {
 func Taints(p *view.Profile, at *Place) model.Reason {
 	for _, t := range at.Taints {
 		if repels(p, t) {
-			return model.Reason{
-				Code:    model.CodeTaint,
-				Message: fmt.Sprintf("the taint %s is not tolerated", t),
-				Remedy:  fmt.Sprintf("tolerate the taint %s", t),
-			}
+			return taintReason(t)
 		}
 	}
 	return model.Reason{}
+}
+
+func taintReason(t model.Taint) model.Reason {
+	return model.Reason{
+		Code: model.CodeTaint, Message: fmt.Sprintf("the taint %s is not tolerated", t), Remedy: fmt.Sprintf("tolerate the taint %s", t),
+	}
 }
 
 // Prefers says whether no taint asks the pods to stay away if they can (PreferNoSchedule).

@@ -153,7 +153,7 @@ func TestEachPodIsBoughtForOnceOrToldWhyNot(t *testing.T) {
 			for _, p := range it.Pods {
 				seen[p]++
 			}
-			if r, _ := newScheduler(w, lim).Explain(it.Class); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
+			if r, _ := newScheduler(w, lim).Explain(it); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
 				t.Fatalf("a pod is left for %+v", r)
 			}
 		}

@@ -433,9 +433,9 @@ func (a *attempt) left() []market.Item {
 }
 
 // Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name.
-func (s *Scheduler) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
-	verdicts := make(map[string]model.Reason)
-	return s.market.Explain(c, s.limits, func(o *market.Option) model.Reason {
+func (s *Scheduler) Explain(it market.Item) (model.Reason, []model.PoolMiss) {
+	c, verdicts := it.Class, make(map[string]model.Reason)
+	return s.market.Explain(it, s.limits, func(o *market.Option) model.Reason {
 		if r := s.whyDevices(c, o); !r.OK() {
 			return r
 		}

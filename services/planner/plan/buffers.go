@@ -128,7 +128,7 @@ func (c *cycle) explain(it market.Item) (model.Reason, []model.PoolMiss) {
 			Message: "where pods of this plan may go depends on which nodes there are; the buffer gets nodes once those pods are bound",
 		}, nil
 	}
-	reason, pools := c.scheduler.Explain(it.Class)
+	reason, pools := c.scheduler.Explain(it)
 	if !market.NothingToBuy(reason.Code) {
 		return reason, pools
 	}

@@ -91,7 +91,7 @@ func (dr *Draft) Reliable(host int) bool {
 
 // NoDestination says why the pods of an item, which run on a host, have nowhere to go.
 func (dr *Draft) NoDestination(host int, it market.Item) model.Reason {
-	why, _ := dr.Scheduler.Explain(it.Class)
+	why, _ := dr.Scheduler.Explain(it)
 	return model.Reason{
 		Code: model.CodeNoDestination, Subject: dr.View.Hosts[host].Name(),
 		Message: fmt.Sprintf("pod %s fits nowhere else: %s", dr.View.Pods[it.Pods[0]].ID, why.Message), Remedy: why.Remedy,

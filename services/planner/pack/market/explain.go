@@ -3,152 +3,149 @@ package market
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/kerf-dev/kerf/services/core/extended"
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/pack/miss"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// How near a pool comes to running a pod, in the order of its rules. A miss of a later rule is nearer.
-const (
-	missPool = iota
-	missTaint
-	missLabels
-	missReady // the pool would take the pod, if it or its class were in order
-	missSize
-	missDevices // it was to have them, and none come
-	missOffering
-	missChoice
-	missLimit
-	missPeers // all is well but for other pods
-)
-
-// miss is why a pool can't help, and how near it comes.
-type miss struct {
-	pool  *view.Pool
-	stage int
-	model.PoolMiss
-}
-
-// Explain is Explain, where peers says what other pods have against a new node of an option.
-func (m *Market) Explain(c *view.Class, lim *Limits, peers func(*Option) model.Reason) (model.Reason, []model.PoolMiss) {
+// Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name; peers
+// says what other pods have against a new node of an option.
+func (m *Market) Explain(it Item, lim *Limits, peers func(*Option) model.Reason) (model.Reason, []model.PoolMiss) {
 	if len(m.World.Pools) == 0 {
 		return model.Reason{
-			Code: model.CodeNoNodePool, Subject: "podclass/" + string(c.ID), Message: "there is no node pool",
+			Code: model.CodeNoNodePool, Subject: "podclass/" + string(it.Class.ID), Message: "there is no node pool",
 			Remedy: "create a node pool",
 		}, nil
 	}
-	var misses []miss
-	for _, p := range m.World.Pools {
-		misses = append(misses, m.explainPool(p, c, lim, peers))
-	}
-	nearest := slices.MaxFunc(misses, func(a, b miss) int {
-		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(b.pool.Index, a.pool.Index))
-	})
+	var misses []miss.Miss
 	var out []model.PoolMiss
-	for _, x := range misses {
-		out = append(out, x.PoolMiss)
+	for _, p := range m.World.Pools {
+		misses = append(misses, m.explainPool(p, it, lim, peers))
+		out = append(out, misses[p.Index].PoolMiss)
 	}
 	slices.SortFunc(out, func(a, b model.PoolMiss) int { return cmp.Compare(a.NodePool, b.NodePool) })
+	nearest := miss.Nearest(misses)
 	best := nearest.Reason
 	best.Message = fmt.Sprintf("node pool %s: %s", nearest.NodePool, best.Message)
 	return best, out
 }
 
-func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
-	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name}}
+func (m *Market) explainPool(p *view.Pool, it Item, lim *Limits, peers func(*Option) model.Reason) miss.Miss {
+	rules := fit.BrokenRules(m.World, p, it.Class.Profile)
+	out := miss.Miss{Pool: p, Other: rules.Other, PoolMiss: model.PoolMiss{NodePool: p.Name}}
+	broken := slices.Concat(rules.Taints, rules.Labels)
 	problem := m.problems[p.Index]
-	out.stage, out.Reason = poolRules(p, c)
 	switch {
-	case !problem.OK() && !out.Reason.OK():
-		out.stage, out.Reason = missPool, problem
-		return out
+	case !problem.OK() && len(broken) > 0:
+		out.Break(miss.Pool, slices.Insert(broken, 0, problem)...)
 	case !problem.OK():
-		out.stage, out.Reason = missReady, problem
-		return out
-	case !out.Reason.OK():
-		return out
-	}
-	return m.explainTypes(out, c, lim, peers)
-}
-
-// poolRules says whether the pool's own rules exclude a class, and which.
-func poolRules(p *view.Pool, c *view.Class) (stage int, r model.Reason) {
-	if r := fit.Taints(c.Profile, &fit.Place{Taints: p.Taints}); !r.OK() {
-		r.Subject = "nodepool/" + string(p.Name)
-		return missTaint, r
-	}
-	return missLabels, poolRequirements(p, c)
-}
-
-// poolRequirements says whether the pool's own requirements exclude a class, whatever instance type is taken.
-func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
-	var first model.Reason
-	for i, asked := range fit.Asks(c.Profile) {
-		defined := func(key string) bool { return labels.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
-		r, ok := p.Requirements.Compatible(asked, defined)
-		if ok {
-			return model.Reason{}
+		out.Break(miss.Ready, problem)
+	case len(broken) > 0:
+		if r := m.tooSmallAll(p, it.Class); !r.OK() && !rules.Types { // other types may be larger
+			broken = append(broken, r)
 		}
-		if i == 0 {
-			first = fit.PoolConflict(p, r)
+		out.Break(miss.Labels, broken...)
+		if len(rules.Taints) > 0 {
+			out.Stage = miss.Taint
 		}
-	}
-	return first
-}
-
-// explainTypes looks for the option that comes nearest.
-func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
-	out.stage = missLabels
-	out.Reason = model.Reason{
-		Code: model.CodeRequirements, Subject: "nodepool/" + string(out.pool.Name),
-		Message: "no instance type and zone satisfies both the pool and its node class",
-		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
-	}
-	if r := m.clashes[out.pool.Index]; !r.OK() {
-		out.stage, out.Reason = missReady, r
-	}
-	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !buysAny(ct) {
-		out.Reason = model.Reason{
-			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),
-			Message: "the pool allows no capacity type that there is: " + ct.String(),
-			Remedy:  "allow on-demand, spot or reserved in the pool",
-		}
-		return out
-	}
-	if r := m.zoneIDClash(out.pool, fit.Asks(c.Profile)); !r.OK() {
-		out.Reason = r
-		return out
-	}
-	lack := 0.0
-	for _, v := range m.variants {
-		if v.Pool != out.pool {
-			continue
-		}
-		tooFew := sync.OnceValue(func() model.Reason { return m.tooFew(v, c) }) // it looks at all options, and many of them ask
-		for _, o := range v.Options {
-			stage, r, l := m.explainOption(o, c, lim, tooFew, peers)
-			if stage > out.stage || (stage == out.stage && (out.InstanceType == "" || l < lack)) {
-				out.stage, out.Reason, out.InstanceType, lack = stage, r, o.Type.Name, l
-			}
-		}
-	}
-	if out.stage == missLabels && out.InstanceType != "" {
-		out.Reason = cmp.Or(fit.Unsold(out.pool, fit.Asks(c.Profile), m.sells(out.pool)), out.Reason)
+	default:
+		return m.explainTypes(out, it, lim, peers)
 	}
 	return out
 }
 
-// buysAny says whether a requirement of a pool leaves it a capacity type to buy.
-func buysAny(ct require.Requirement) bool {
-	return ct.Contains(model.OnDemand.String()) || ct.Contains(model.Spot.String()) || ct.Contains(model.Reserved.String())
+// tooSmallAll says that pods of a class are too large for all that can be bought from a pool, whatever its other rules.
+func (m *Market) tooSmallAll(p *view.Pool, c *view.Class) (r model.Reason) {
+	least := math.Inf(1)
+	for _, v := range m.variants {
+		for _, o := range v.Options {
+			if v.Pool != p {
+				break
+			}
+			if view.Fits(o.Free, c.Alone, 1) > 0 {
+				return model.Reason{}
+			}
+			if l := Share(c.Alone, atLeastOne(o.Free)); l < least {
+				least, r = l, m.tooSmall(o, c)
+			}
+		}
+	}
+	return r
+}
+
+// explainTypes looks for the option that comes nearest.
+func (m *Market) explainTypes(out miss.Miss, it Item, lim *Limits, peers func(*Option) model.Reason) miss.Miss {
+	p, c := out.Pool, it.Class
+	out.Break(miss.Labels, model.Reason{
+		Code: model.CodeRequirements, Subject: "nodepool/" + string(p.Name),
+		Message: "no instance type and zone satisfies both the pool and its node class",
+		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
+	})
+	if r := m.clashes[p.Index]; !r.OK() {
+		out.Break(miss.Ready, r)
+	}
+	if r := cmp.Or(fit.NoCapacityType(p), m.zoneIDClash(p, fit.Asks(c.Profile))); !r.OK() {
+		out.Reason = r
+		return out
+	}
+	var nearest *Option
+	for _, v := range m.variants {
+		if v.Pool != p {
+			continue
+		}
+		tooFew := sync.OnceValue(func() model.Reason { return m.tooFew(v, c) }) // it looks at all options, and many of them ask
+		for _, o := range v.Options {
+			stage, r, l := m.explainOption(o, it, lim, tooFew, peers)
+			if stage > out.Stage || (stage == out.Stage && (nearest == nil || l < out.Lack)) {
+				nearest, out.Stage, out.Reason, out.InstanceType, out.Lack = o, stage, r, o.Type.Name, l
+			}
+		}
+	}
+	switch {
+	case nearest == nil:
+	case out.Stage == miss.Labels:
+		out.Reason = cmp.Or(fit.Unsold(p, fit.Asks(c.Profile), m.sells(p)), out.Reason)
+	case out.Stage != miss.Choice && out.Stage != miss.Peers:
+		out.Break(out.Stage, m.brokenToo(out, nearest, it, lim, peers)...)
+	}
+	switch {
+	case out.Stage > miss.Devices: // what was compared is prices, which is no distance
+		out.Lack = 0
+	case out.Stage == miss.Size && hasNone(nearest, c):
+		out.Lack = math.Inf(1)
+	}
+	return out
+}
+
+// hasNone says that an option has nothing of a resource that pods of a class need.
+func hasNone(o *Option, c *view.Class) bool {
+	for i, q := range c.Alone {
+		if q > 0 && o.Free[i] <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// brokenToo is the rule that an option breaks first, and the later ones that it breaks as well.
+func (m *Market) brokenToo(first miss.Miss, o *Option, it Item, lim *Limits, peers func(*Option) model.Reason) []model.Reason {
+	broken := []model.Reason{first.Reason}
+	if first.Stage != miss.Limit && lim.Remaining(o, 1) == 0 {
+		broken = append(broken, lim.reason(o, it))
+	}
+	if r := peers(o); !r.OK() && (first.Stage > miss.Devices || len(it.Class.DeviceClaims) == 0) { // other types have other devices
+		broken = append(broken, r)
+	}
+	return broken
 }
 
 // sells says whether any option of a pool meets a requirement.
@@ -162,44 +159,44 @@ func (m *Market) sells(p *view.Pool) func(require.Requirement) bool {
 
 // explainOption says how far an option comes, which rule it breaks there, and by how much.
 func (m *Market) explainOption(
-	o *Option, c *view.Class, lim *Limits, tooFew func() model.Reason, peers func(*Option) model.Reason,
-) (stage int, r model.Reason, lack float64) {
-	subject := "instancetype/" + string(o.Type.Name)
+	o *Option, it Item, lim *Limits, tooFew func() model.Reason, peers func(*Option) model.Reason,
+) (stage miss.Stage, r model.Reason, lack float64) {
+	c, subject := it.Class, "instancetype/"+string(o.Type.Name)
 	if r, held := fit.Judge(c, &o.Place); !r.OK() {
 		if r.Subject = subject; r.Code == model.CodeNodeLacks && len(c.DeviceClaims) > 0 {
-			return missDevices, r, 0
+			return miss.Devices, r, 0
 		}
 		if r.Code == model.CodeRequirements { // each of them alone the pool allows
 			r.Remedy = "change what the pod asks for, or allow instance types and zones that have all of it"
 		}
-		return missLabels, r, -float64(held)
+		return miss.Labels, r, -float64(held)
 	}
 	if o.crowded {
 		r, lack := m.tooSmallForDaemons(o)
-		return missSize, r, lack
+		return miss.Size, r, lack
 	}
 	if view.Fits(o.Free, c.Alone, 1) == 0 {
-		return missSize, m.tooSmall(o, c), Share(c.Alone, atLeastOne(o.Free))
+		return miss.Size, m.tooSmall(o, c), Share(c.Alone, atLeastOne(o.Free))
 	}
 	switch {
 	case !o.serves(c):
-		return missSize, o.lacks(c), 0
+		return miss.Size, o.lacks(c), 0
 	case fit.PortsClash(c.HostPorts, o.Ports):
 		r := fit.DaemonPorts(c.HostPorts, o.Ports)
 		r.Subject = subject
-		return missSize, r, 0
+		return miss.Size, r, 0
 	case !o.Available:
-		return missOffering, unavailable(o), float64(o.Price)
+		return miss.Offering, fit.Unavailable(o.Offering), float64(o.Price)
 	case lim.Remaining(o, 1) == 0:
-		return missLimit, lim.reason(o), float64(o.Price)
+		return miss.Limit, lim.reason(o, it), float64(o.Price)
 	}
 	if _, ok := m.Rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
-		return missChoice, tooFew(), 0
+		return miss.Choice, tooFew(), 0
 	}
 	if r := peers(o); !r.OK() {
-		return missPeers, r, float64(o.Price)
+		return miss.Peers, r, float64(o.Price)
 	}
-	return missPeers, model.Reason{
+	return miss.Peers, model.Reason{
 		Code: model.CodeNoOffering, Subject: subject, Message: "the pod fits, but was left out of the plan",
 	}, 0
 }
@@ -234,22 +231,6 @@ func (o *Option) PerHour() string {
 		price += " (by NodeOverlay " + o.PriceOverlay + ")"
 	}
 	return price
-}
-
-func unavailable(o *Option) model.Reason {
-	off, out := o.Offering, model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name)}
-	what := fmt.Sprintf("%s %s in %s", off.CapacityType, o.Type.Name, off.Zone)
-	switch {
-	case off.Price <= 0:
-		out.Message = "the price of " + what + " is not known"
-	case off.ZoneShifted:
-		out.Message = fmt.Sprintf("the cluster is shifted away from %s: nothing is bought there, %s %s neither", off.Zone, off.CapacityType, o.Type.Name)
-		out.Remedy = "wait for the end of the zonal shift, or let the pod go to other zones"
-	default:
-		out.Message = fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05"))
-		out.Remedy = "allow more instance types, zones or capacity types in the pool"
-	}
-	return out
 }
 
 // tooSmallForDaemons names the resource that is shortest on an option before it has any pod, and the part of it that

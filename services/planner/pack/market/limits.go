@@ -122,8 +122,9 @@ func Within(o, base *Option, slack view.Vector) bool {
 	return true
 }
 
-// reason says which limit keeps the pool from buying one more node of an option.
-func (l *Limits) reason(o *Option) model.Reason {
+// reason says which limit keeps the pool from buying one more node of an option, and how far it must be raised for as many
+// as all pods of an item need.
+func (l *Limits) reason(o *Option, it Item) model.Reason {
 	p := o.Pool
 	subject := "nodepool/" + string(p.Name)
 	if p.NodeLimit >= 0 && l.NodesLeft[p.Index] <= 0 {
@@ -143,14 +144,26 @@ func (l *Limits) reason(o *Option) model.Reason {
 	for i, limit := range p.LimitVector {
 		c, left := o.Capacity[i], l.Left[p.Index][i]
 		if limit >= 0 && c > 0 && left < c {
-			name := l.w.Index.Name(i)
+			name, by := l.w.Index.Name(i), ""
+			nodes := int64((len(it.Pods)-1)/max(1, o.holds(it)) + 1)
+			if nodes > 1 {
+				by = "at least " // rules about other pods may take more nodes
+			}
 			return model.Reason{
 				Code: model.CodeLimit, Subject: subject,
 				Message: fmt.Sprintf("the pool may have %s of %s and has %s left; one %s counts %s", fit.Quantity(name, limit), name,
 					fit.Quantity(name, max(0, left)), o.Type.Name, fit.Quantity(name, c)),
-				Remedy: fmt.Sprintf("raise spec.limits.%s by %s", name, fit.Quantity(name, c-max(0, left))),
+				Remedy: fmt.Sprintf("raise spec.limits.%s by %s%s", name, by, fit.Quantity(name, nodes*c-max(0, left))),
 			}
 		}
 	}
 	return model.Reason{}
+}
+
+// holds is how many pods of an item one node holds, as far as it is known without other pods.
+func (o *Option) holds(it Item) int {
+	if len(it.Class.HostPorts) > 0 {
+		return 1
+	}
+	return view.Fits(o.Free, it.Class.Requested, len(it.Pods))
 }

@@ -400,7 +400,7 @@ type Reason struct {
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// What the reason is about; absent where it is about nothing in particular.
 	Subject *ObjectRef `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
-	// The one change that would have made the answer another; "" when there is none.
+	// The one change that would have made the answer another, or all that it takes; "" when there is none.
 	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
