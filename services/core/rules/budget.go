@@ -10,23 +10,29 @@ import (
 	"github.com/kerf-dev/kerf/services/core/schedule"
 )
 
+// ActiveBudget is a budget that applies, and when its window closes; zero where that is not known, or never.
+type ActiveBudget struct {
+	model.DisruptionBudget
+	Until time.Time
+}
+
 // ActiveBudgets are those of a pool's budgets that apply now. One whose schedule can't be read always applies, and lets no
 // node go.
-func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []model.DisruptionBudget, until time.Time) {
+func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []ActiveBudget, until time.Time) {
 	for _, b := range budgets {
 		if b.Schedule == "" {
-			active = append(active, b)
+			active = append(active, ActiveBudget{DisruptionBudget: b})
 			continue
 		}
 		s, err := schedule.Parse(b.Schedule)
 		if err != nil {
 			b.Count, b.IsPercent = 0, false
-			active = append(active, b)
+			active = append(active, ActiveBudget{DisruptionBudget: b})
 			continue
 		}
 		applies, changes := s.Active(now, b.Duration)
 		if applies {
-			active = append(active, b)
+			active = append(active, ActiveBudget{DisruptionBudget: b, Until: changes})
 		}
 		until = Earliest(until, changes)
 	}
@@ -67,11 +73,12 @@ type PoolNodes struct {
 }
 
 // BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active (ActiveBudgets).
-func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p PoolNodes) model.Reason {
-	left, which := p.Nodes, (*model.DisruptionBudget)(nil)
+func BudgetAllows(active []ActiveBudget, why model.DisruptionReason, p PoolNodes) model.Reason {
+	left, which := p.Nodes, (*ActiveBudget)(nil)
 	for i := range active {
-		if b := &active[i]; BudgetCaps(b, why) && BudgetNodes(b, p.Nodes)-p.Disrupting < left {
-			left, which = BudgetNodes(b, p.Nodes)-p.Disrupting, b
+		b := &active[i].DisruptionBudget
+		if may := BudgetNodes(b, p.Nodes) - p.Disrupting; BudgetCaps(b, why) && may < left {
+			left, which = may, &active[i]
 		}
 	}
 	if which == nil || p.More <= max(0, left) {
@@ -84,6 +91,9 @@ func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p
 	if which.Count == 0 && which.Schedule == "" && len(which.Reasons) == 0 { // what a pool's annotation counts as
 		remedy = "raise spec.disruption.budgets, or remove " + labels.DoNotDisrupt + " where the pool is annotated with it"
 	}
+	if which.Count == 0 && !which.Until.IsZero() {
+		remedy = "wait until " + minute(which.Until) + ", or raise spec.disruption.budgets"
+	}
 	return model.Reason{
 		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Pool),
 		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; %s now: %s",
@@ -92,7 +102,10 @@ func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p
 	}
 }
 
-func budgetText(b *model.DisruptionBudget, nodes int) string {
+// minute writes down when a window closes: schedules are in minutes of UTC.
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
+
+func budgetText(b *ActiveBudget, nodes int) string {
 	text := count(int(b.Count), "node")
 	if b.IsPercent {
 		text = fmt.Sprintf("%d%% of %s", b.Count, count(nodes, "node"))
@@ -102,6 +115,9 @@ func budgetText(b *model.DisruptionBudget, nodes int) string {
 	}
 	if b.Schedule != "" {
 		text += " by the schedule " + b.Schedule
+	}
+	if !b.Until.IsZero() {
+		text += " until " + minute(b.Until)
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -231,6 +232,26 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+func TestABudgetThatIsClosedSaysUntilWhen(t *testing.T) {
+	scheduled := model.DisruptionBudget{Schedule: "0 11 * * *", Duration: *minutes(90)}
+	for name, tc := range map[string]struct {
+		count  int32
+		remedy string
+	}{
+		"that lets none go": {0, "wait until 2026-03-02 12:30 UTC, or raise spec.disruption.budgets"},
+		"that is used up":   {1, "wait, or raise spec.disruption.budgets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheduled.Count = tc.count
+			active, _ := rules.ActiveBudgets([]model.DisruptionBudget{scheduled}, noon())
+			r := rules.BudgetAllows(active, model.ReasonDrifted, rules.PoolNodes{Nodes: 3, Disrupting: 1, More: 1})
+			if r.Remedy != tc.remedy || !strings.Contains(r.Message, "by the schedule 0 11 * * * until 2026-03-02 12:30 UTC) is used up") {
+				t.Errorf("it says %q (%s), want the remedy %s", r.Message, r.Remedy, tc.remedy)
+			}
+		})
+	}
+}
+
 func TestOnlyBudgetsThatSaySoCapUnhealthyNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reasons []model.DisruptionReason
@@ -241,7 +262,7 @@ func TestOnlyBudgetsThatSaySoCapUnhealthyNodes(t *testing.T) {
 		"for unhealthy nodes":      {[]model.DisruptionReason{model.ReasonDrifted, model.ReasonUnhealthy}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := rules.BudgetAllows([]model.DisruptionBudget{{Reasons: tc.reasons}}, model.ReasonUnhealthy, rules.PoolNodes{Nodes: 3, More: 1})
+			r := rules.BudgetAllows([]rules.ActiveBudget{{DisruptionBudget: model.DisruptionBudget{Reasons: tc.reasons}}}, model.ReasonUnhealthy, rules.PoolNodes{Nodes: 3, More: 1})
 			if r.OK() != tc.allowed {
 				t.Errorf("allowed %v: %s", r.OK(), r.Message)
 			}

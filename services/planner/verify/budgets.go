@@ -23,7 +23,8 @@ func (b *budgets) pools() {
 		first := b.first(name)
 		active, _ := rules.ActiveBudgets(b.f.Cluster.Pools[name].Budgets, b.f.Input.Now)
 		for i := range active {
-			going, allowed := b.going(name, &active[i]), rules.BudgetNodes(&active[i], nodes)
+			budget := &active[i].DisruptionBudget
+			going, allowed := b.going(name, budget), rules.BudgetNodes(budget, nodes)
 			if going > 0 && busy+first+going > allowed {
 				b.r.Fail("node pool "+string(name), "a budget allows %d nodes at once; %d are going, the plan takes %d more", allowed, busy, first+going)
 			}

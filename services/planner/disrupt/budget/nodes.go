@@ -15,7 +15,7 @@ import (
 // Nodes counts how many nodes of each pool are being disrupted, those of this plan included.
 type Nodes struct {
 	// active are, by pool, the budgets that apply now.
-	active [][]model.DisruptionBudget
+	active [][]rules.ActiveBudget
 	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away, leaving those that
 	// go away.
 	nodes, disrupting, leaving []int
