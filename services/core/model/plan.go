@@ -180,8 +180,9 @@ type NodeVerdict struct {
 	Reason         Reason
 	// Disruption is the one that takes the node; "" when it stays.
 	Disruption DisruptionID
-	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
-	// removing it could save at most. 0 where it is not known.
+	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour, or its price
+	// where its pods have room on other nodes and a rule of users keeps it: about what removing it could save. 0 where it is
+	// not known.
 	Waste int64
 	// Deferred says that a later plan is to remove it, as soon as budgets, and pods that have just started, let that
 	// happen; nil where that was not looked for.

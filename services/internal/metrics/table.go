@@ -189,7 +189,7 @@ func cluster() []Instrument {
 		},
 		{
 			ID: KeptWaste, Name: "kerf.node.kept.waste", Kind: Gauge, Unit: "{USD}/h", Services: watcher, Attributes: []Attribute{reason()},
-			Text: "What those nodes cost beyond what their pods would at the lowest prices, by what keeps them.",
+			Text: "What those nodes cost beyond what their pods would at the lowest prices, or in all where their pods have room on others and a rule of users keeps them, by what keeps them.",
 		},
 		{
 			ID: PoolLimit, Name: "kerf.node_pool.limit", Kind: Gauge, Services: watcher, Attributes: []Attribute{pool(), resource()},

@@ -123,9 +123,13 @@ func (p *planPage) podsAndWorth(a answer) string {
 		return "none but DaemonSets'"
 	}
 	out := p.owners.sum(a.pods)
-	if a.node.waste != 0 && a.node.price > 0 {
+	switch {
+	case a.node.waste == 0 || a.node.price <= 0:
+	case a.node.waste >= a.node.price:
+		out += "; they cost nothing beside others, so that all of its price is waste"
+	default:
 		out += fmt.Sprintf("; at the lowest prices they cost $%s an hour, $%s less than the node",
-			roughly(max(a.node.price-a.node.waste, 0)), roughly(a.node.waste))
+			roughly(a.node.price-a.node.waste), roughly(a.node.waste))
 	}
 	return out
 }

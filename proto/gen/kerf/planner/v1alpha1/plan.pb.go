@@ -1021,8 +1021,8 @@ type NodeVerdict struct {
 	Reason *v1alpha1.Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The id of the disruption that takes it; "" when it stays.
 	Disruption string `protobuf:"bytes,5,opt,name=disruption,proto3" json:"disruption,omitempty"`
-	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
-	// removing it could save at most. Absent where it is not known.
+	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour, or its price where its pods have
+	// room on other nodes and a rule of users keeps it: about what removing it could save. Absent where it is not known.
 	WasteMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3,oneof" json:"waste_micro_usd_per_hour,omitempty"`
 	// A later plan is to remove it, as soon as its pool's disruption budgets let that happen, and evictions weigh no more for pods that
 	// have just started; new pods are best kept off it.
