@@ -131,8 +131,8 @@ type DisruptionSummary struct {
 	// Candidates are nodes that may be removed to save money, as far as the checks of each by itself go; Judged those
 	// of them that were judged, and Tried the sets of nodes that were tried out.
 	Candidates, Judged, Tried int
-	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is,
-	// micro-dollars per hour; 0 where nothing is proven.
+	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, with the
+	// policy's overhead for each node, micro-dollars per hour; 0 where nothing is proven.
 	Floor int64
 	// ResumeAfter is where the search ended; "" when nothing was left out.
 	ResumeAfter ClaimID

@@ -218,7 +218,7 @@ func cluster() []Instrument {
 		},
 		{
 			ID: ClusterCostFloor, Name: "kerf.cluster.cost.floor", Kind: Gauge, Unit: "{USD}/h", Services: watcher,
-			Text: "What the pods of Kerf's nodes would cost at least if nothing kept any of them where it is, and what nodes of static pools cost beyond that; absent where nothing is proven.",
+			Text: "What the pods of Kerf's nodes would cost at least if nothing kept any of them where it is, with the overhead per node, and what nodes of static pools cost beyond that; absent where nothing is proven.",
 		},
 	}
 }

@@ -87,7 +87,7 @@ func (p *planPage) staying() {
 		p.block(b)
 	}
 	if waste > 0 {
-		p.Item("  ", p.Paint(page.Dim, "waste is what nodes cost beyond what their pods would cost at the lowest prices"))
+		p.Item("  ", p.Paint(page.Dim, "waste is about what freeing nodes would save: what they cost beyond what their pods would at the lowest prices"))
 	}
 	p.Line("  %s", p.Paint(page.Dim, "--explain node/NAME tells why one of them stays"))
 }
@@ -117,13 +117,17 @@ func roughly(micro int64) string {
 	return page.Fixed(micro, places)
 }
 
-// reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
+// reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven. The floor
+// has the policy's overhead for each node in it, as the bound has, and knows only pods that run.
 func (p *planPage) reachable() string {
 	floor, now := p.view.Plan.GetDisruptionSummary().GetFloorMicroUsdPerHour(), p.view.Plan.GetCostBeforeMicroUsdPerHour()
 	if floor <= 0 || now <= 0 {
 		return ""
 	}
-	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", roughly(floor))
+	out := fmt.Sprintf("$%s an hour with the overhead per node, even if nothing kept the pods that run where they are", roughly(floor))
+	if n := len(placed(p.view.Plan)); n > 0 {
+		out += fmt.Sprintf("; what %s for costs is not in it", page.Count(n, "pod")+verb(n, " that is planned", " that are planned"))
+	}
 	if gone := saving(p.view.Plan); gone > 0 && now > floor {
 		out += fmt.Sprintf("; removing what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
 	}

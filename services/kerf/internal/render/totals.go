@@ -64,11 +64,16 @@ func (p *planPage) bufferSentence() string {
 	return fmt.Sprintf("capacity for %d of %d pods of capacity buffers", there, there+missing)
 }
 
-func (p *planPage) podsSentence() string {
-	placed := slices.DeleteFunc(slices.Clone(p.view.Plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
+// placed are the places of pods; those of buffers are not among them.
+func placed(plan *plannerpb.Plan) []*plannerpb.Placement {
+	return slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
 		_, buffer := bufferOf(pl.GetPod())
 		return buffer
 	})
+}
+
+func (p *planPage) podsSentence() string {
+	placed := placed(p.view.Plan)
 	left := 0
 	for _, q := range p.view.Plan.GetPending() {
 		if _, buffer := bufferOf(q.GetPod()); !buffer {

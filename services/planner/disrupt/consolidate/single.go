@@ -121,9 +121,13 @@ func (t *trials) couldSave(host int, pods []int) bool {
 func (t *trials) tooExpensive(host int) model.Reason {
 	price := t.draft.Churn.Sum(t.draft.Moving[host])
 	least := t.draft.Churn.Least(price, byReplace)
+	with := ""
+	if t.v.Policy.PerNodeOverhead > 0 {
+		with = "with the overhead per node "
+	}
 	r := model.Reason{
 		Code: model.CodeNoCheaper, Subject: t.v.Hosts[host].Name(),
-		Message: fmt.Sprintf("its pods fit on no other nodes, and new ones for them cost at least %s an hour; it costs %s",
+		Message: fmt.Sprintf("its pods fit on no other nodes, and %snew ones for them cost at least %s an hour; it costs %s", with,
 			fit.Money(t.appraisal.cost(host)-t.appraisal.Waste[host]), fit.Price(t.appraisal.cost(host), t.v.Estimated(t.v.Hosts[host].Claim))),
 		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
 	}

@@ -690,8 +690,8 @@ type DisruptionSummary struct {
 	Judged int32 `protobuf:"varint,2,opt,name=judged,proto3" json:"judged,omitempty"`
 	// Sets of nodes that were tried out; Policy.disruption_trials at most.
 	Tried int32 `protobuf:"varint,3,opt,name=tried,proto3" json:"tried,omitempty"`
-	// What the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, micro-dollars
-	// per hour; absent where nothing is proven.
+	// What the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, with the policy's overhead
+	// for each node, micro-dollars per hour; absent where nothing is proven.
 	FloorMicroUsdPerHour *int64 `protobuf:"varint,4,opt,name=floor_micro_usd_per_hour,json=floorMicroUsdPerHour,proto3,oneof" json:"floor_micro_usd_per_hour,omitempty"`
 	// The id of the claim where the search ended; the next Decide may say it, to go on there. "" when nothing was left out.
 	ResumeAfter   string `protobuf:"bytes,5,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
