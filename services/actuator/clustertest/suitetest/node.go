@@ -218,6 +218,11 @@ func testPodsOn(t *testing.T, w World) {
 		p := podOf(s, w.Name, "web")
 		return p != nil && cmp.Equal([]cluster.Pod{*p}, on(w.Name))
 	})
+	// What has come before the question is never missing, whether it is seen or not.
+	w.apply(t, strings.Replace(podManifest, "name: web,", "name: late,", 1))
+	if got := on(w.Name); !slices.ContainsFunc(got, func(p cluster.Pod) bool { return p.Name == "late" }) {
+		t.Errorf("%v, and not the pod that has just come", got)
+	}
 	for _, node := range []string{w.Name + "-other", w.Name + "-none"} {
 		if got := on(node); len(got) > 0 {
 			t.Errorf("%s has %v", node, got)

@@ -37,7 +37,7 @@ const (
 
 const (
 	kubeWorkers  = 20
-	askWorkers   = 20
+	askWorkers   = 3 // an API server may read all pods of the cluster for each
 	openWorkers  = 500
 	otherWorkers = 10
 	endWorkers   = 500 // they share calls

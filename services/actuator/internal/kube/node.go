@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/actuator/internal/kube/evict"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -174,10 +175,9 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	return nil
 }
 
-// PodsOn implements cluster.Cluster. Without a resource version the answer is the newest there is; API servers since
-// 1.31 have it in their cache.
+// PodsOn implements cluster.Cluster.
 func (k *Kube) PodsOn(ctx context.Context, node model.NodeName) ([]cluster.Pod, error) {
-	list, err := k.client.Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + string(node)})
+	list, err := apiserver.PodsOn(ctx, k.client, string(node))
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of node %s: %w", node, err)
 	}

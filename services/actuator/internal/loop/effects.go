@@ -138,8 +138,12 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 	})
 }
 
-// askTime bounds how long the API server is waited for: other questions wait for the slot, and it is asked again.
-const askTime = 10 * time.Second
+// askTime bounds how long the API server is waited for: other questions wait for the slot, and it is asked again. It is
+// waited for twice as long each time, up to mostAskTime: one that never answers in so little is not asked for ever.
+const (
+	askTime     = 10 * time.Second
+	mostAskTime = 80 * time.Second
+)
 
 // askPods asks the API server for the pods of a node of which none is seen.
 func (x *effects) askPods(ctx context.Context, c model.Claim) {
@@ -149,11 +153,12 @@ func (x *effects) askPods(ctx context.Context, c model.Claim) {
 	}
 	key := "pods/" + string(c.ID)
 	failed := x.jobs.LogFailure(ctx, x.cfg.Log, key, "list the pods of a node", slog.Any("node", n.Name), slog.Any("claim", c.ID))
+	patience := min(mostAskTime, askTime<<min(x.jobs.Fails(key), 10))
 	var pods []cluster.Pod
 	x.jobs.Do(ctx, jobs.Job{
 		Key: key, Kind: jobs.Ask, Queue: true, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) (err error) {
-			ctx, cancel := context.WithTimeout(ctx, askTime)
+			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			pods, err = x.cfg.Kube.PodsOn(ctx, n.Name)
 			return err

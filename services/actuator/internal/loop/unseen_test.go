@@ -103,6 +103,35 @@ func TestPodsThatAreBoundAfterTheTaintAreDrained(t *testing.T) {
 	}
 }
 
+// hesitant is a cluster whose API server takes its time to say which pods are on a node.
+type hesitant struct {
+	cluster.Cluster
+	takes time.Duration
+}
+
+func (s hesitant) PodsOn(ctx context.Context, n model.NodeName) ([]cluster.Pod, error) {
+	select {
+	case <-time.After(s.takes):
+		return s.Cluster.PodsOn(ctx, n)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestAnAPIServerThatAnswersSlowlyHoldsNoDrainForEver has no drain with an end.
+func TestAnAPIServerThatAnswersSlowlyHoldsNoDrainForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.Kube = hesitant{c.Kube, 30 * time.Second} }
+		r.start()
+		r.grow("a")
+		if _, err := r.loop.Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		r.reaches("a", model.ClaimGone)
+	})
+}
+
 // TestAnAPIServerThatDoesNotAnswerHoldsNoDrainPastItsEnd has a drain with an end, and one without.
 func TestAnAPIServerThatDoesNotAnswerHoldsNoDrainPastItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
