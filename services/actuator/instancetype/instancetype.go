@@ -96,6 +96,8 @@ type Settings struct {
 	BlockDevices int64 `json:",omitempty"`
 	// Interfaces are the network interfaces that each node gets; empty for its type's own.
 	Interfaces []Interface `json:",omitempty"`
+	// PublicAddress says that each node gets a public address, which EC2 gives to none with several network interfaces.
+	PublicAddress bool `json:",omitempty"`
 	// Prefixes is how many address prefixes each node's first interface gets; zero for none.
 	Prefixes int64 `json:",omitempty"`
 	// Nitro and NestedVirtualization leave only types whose hypervisor is nitro, and types that can run virtual machines.
@@ -203,6 +205,7 @@ type resolved struct {
 	evictionHard                 map[string]threshold
 	reservedENIs                 int64
 	interfaces                   []Interface
+	publicAddress                bool
 	memoryOverheadMillionths     int64
 	memory                       map[string]int64
 	raid0                        bool
@@ -220,8 +223,8 @@ const (
 
 func parse(s Settings) (resolved, error) {
 	r := resolved{
-		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, interfaces: s.Interfaces, raid0: s.RAID0, memory: s.Memory,
-		memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes, blockDevices: s.BlockDevices,
+		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, interfaces: s.Interfaces, publicAddress: s.PublicAddress, raid0: s.RAID0,
+		memory: s.Memory, memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes, blockDevices: s.BlockDevices,
 	}
 	var err error
 	if r.family, err = familyNamed(s.AMIFamily); err != nil {

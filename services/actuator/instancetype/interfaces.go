@@ -18,10 +18,13 @@ func efaOnly(all []Interface, card int64) int64 {
 }
 
 // adapters is how many elastic fabric adapters a node can have: those that the class lists, or else all that the type
-// takes.
+// takes. A node with a public address has one interface, so that it can have the adapter alone that is this one itself.
 func (r resolved) adapters(t catalog.Type) int64 {
 	if len(r.interfaces) > 0 {
 		return efaOnly(r.interfaces, -1)
+	}
+	if r.publicAddress && (t.EFAFirstCard > 0 || t.EFAInterfaces > 1) {
+		return 0
 	}
 	return t.EFAInterfaces
 }

@@ -51,3 +51,29 @@ func TestInterfacesThatTheClassLists(t *testing.T) {
 		}
 	}
 }
+
+// EC2 gives a public address to no instance with several interfaces, and launches attach all adapters that a type takes.
+func TestAdaptersBesideAPublicAddress(t *testing.T) {
+	one := catalog.Type{Name: "g6.8xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 32, MemoryMiB: 128 << 10, EFAInterfaces: 1}
+	four, second := one, one
+	four.NetworkCards, four.EFAInterfaces = 4, 4
+	second.NetworkCards, second.EFAFirstCard = 2, 1
+	for name, tt := range map[string]struct {
+		t      catalog.Type
+		public bool
+		want   int64
+	}{
+		"the node's own interface is the only adapter": {one, true, 1},
+		"an adapter on each of four cards":             {four, true, 0},
+		"the first card takes none":                    {second, true, 0},
+		"four without a public address":                {four, false, 4},
+	} {
+		got, err := Resolve(tt.t, Settings{PublicAddress: tt.public})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := got.Capacity.Value(EFA); n != tt.want {
+			t.Errorf("%s: %d adapters, want %d", name, n, tt.want)
+		}
+	}
+}

@@ -219,7 +219,7 @@ func Settings(s cloud.ClassSpec) instancetype.Settings {
 		AMIFamily: s.AMIFamily, MaxPods: s.Kubelet.MaxPods, MaxPodsFormula: s.Kubelet.MaxPodsFormula, PodsPerCore: s.Kubelet.PodsPerCore,
 		KubeReserved: s.Kubelet.KubeReserved, SystemReserved: s.Kubelet.SystemReserved, EvictionHard: s.Kubelet.EvictionHard,
 		RAID0: s.InstanceStoreRAID0, EphemeralStorageBytes: ephemeralBytes(s), BlockDevices: int64(len(s.BlockDevices)), Interfaces: interfaces(s.NetworkInterfaces),
-		Prefixes: int64(deref(s.IPPrefixCount)), Nitro: s.ConnectionTracking != cloud.ConnectionTracking{}, NestedVirtualization: s.NestedVirtualization == "enabled",
+		PublicAddress: deref(s.AssociatePublicIP), Prefixes: int64(deref(s.IPPrefixCount)), Nitro: s.ConnectionTracking != cloud.ConnectionTracking{}, NestedVirtualization: s.NestedVirtualization == "enabled",
 	}
 }
 

@@ -114,6 +114,15 @@ func TestPlansKnowWhichTypesRunVirtualMachines(t *testing.T) {
 	}
 }
 
+func TestPlansKnowThatNodesGetAPublicAddress(t *testing.T) {
+	for public, want := range map[*bool]bool{nil: false, new(false): false, new(true): true} {
+		o := object(func(s *awsv1.EC2NodeClassSpec) { s.AssociatePublicIPAddress = public })
+		if s, _, err := ForPlan(o, "h"); err != nil || s.PublicAddress != want {
+			t.Errorf("settings %+v, %v; want a public address: %v", s, err, want)
+		}
+	}
+}
+
 func TestPlansSayWhichUserDataNoLaunchTakes(t *testing.T) {
 	for name, tc := range map[string]struct{ alias, text, says string }{
 		"settings of Bottlerocket":          {"bottlerocket@latest", "[settings.kubernetes]\ncluster-domain = 'x'\n", ""},

@@ -3,6 +3,7 @@ package ec2
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -103,15 +104,26 @@ func takes(r cloud.Request, t model.TypeName, ipv6 bool) int64 {
 	return max(r.MaxPods[t], 1+prefixes*prefix)
 }
 
+// createFleet leaves out the groups that can't be as the class says: what they ask for may be right for the others.
 func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []templateGroup) (*sdk.CreateFleetOutput, error) {
+	var usable []templateGroup
+	var refused error
 	for i := range groups {
 		name, err := a.ensureTemplate(ctx, r, groups[i])
+		if errors.Is(classify(err), cloud.ErrInvalid) {
+			refused = cmp.Or(refused, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		groups[i].template = name
+		usable = append(usable, groups[i])
 	}
-	return a.ec2.CreateFleet(ctx, fleet(r, groups, a.instanceTags(r)))
+	if len(usable) == 0 {
+		return nil, refused
+	}
+	return a.ec2.CreateFleet(ctx, fleet(r, usable, a.instanceTags(r)))
 }
 
 // launched reads the fleet's answer. What EC2 had none of is said of a launch that came to something too, and why there are

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -36,6 +37,49 @@ func TestATemplateThatAFleetDoesNotFindIsMadeAgain(t *testing.T) {
 		if err == nil || made.Load() != attempt+1 {
 			t.Errorf("attempt %d: error %v, and the template was made %d times", attempt, err, made.Load())
 		}
+	}
+}
+
+// Of the types one has an adapter on each of its cards, which is more interfaces than EC2 gives a public address to.
+func TestWhatCannotBeAsTheClassSaysIsLeftOutOfALaunch(t *testing.T) {
+	for name, tt := range map[string]struct {
+		types []model.TypeName
+		want  string // what EC2 is asked for
+	}{
+		"others go on": {[]model.TypeName{"p5.48xlarge", "g6.8xlarge"}, "g6.8xlarge"},
+		"none is left": {[]model.TypeName{"p5.48xlarge"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := ""
+			a := adapterOf(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.FormValue("Action") != "CreateFleet" {
+					fmt.Fprint(w, `<CreateLaunchTemplateResponse><launchTemplate><launchTemplateId>lt-1</launchTemplateId></launchTemplate></CreateLaunchTemplateResponse>`)
+					return
+				}
+				asked = r.FormValue("LaunchTemplateConfigs.1.Overrides.1.InstanceType") + r.FormValue("LaunchTemplateConfigs.2.Overrides.1.InstanceType")
+				fmt.Fprintf(w, `<CreateFleetResponse><fleetId>fleet-1</fleetId><fleetInstanceSet><item><instanceType>%s</instanceType>
+					<launchTemplateAndOverrides><overrides><availabilityZone>a</availabilityZone></overrides></launchTemplateAndOverrides>
+					<instanceIds><item>i-1</item></instanceIds></item></fleetInstanceSet></CreateFleetResponse>`, asked)
+			})
+			a.types = map[string]catalog.Type{
+				"g6.8xlarge":  {Name: "g6.8xlarge", Arch: "amd64", EFAInterfaces: 1},
+				"p5.48xlarge": {Name: "p5.48xlarge", Arch: "amd64", NetworkCards: 32, EFAInterfaces: 32},
+			}
+			r := cloud.Request{
+				Claim: "c", Token: "token", EFA: true, Spec: cloud.ClassSpec{AssociatePublicIP: new(true)},
+				Class: cloud.Class{Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "a"}}, Images: []cloud.Image{{ID: "ami-1"}}},
+			}
+			for _, x := range tt.types {
+				r.Offerings = append(r.Offerings, model.RankedOffering{InstanceType: x, Zone: "a", CapacityType: model.OnDemand})
+			}
+			got, err := a.Launch(t.Context(), r)
+			if asked != tt.want {
+				t.Errorf("EC2 was asked for %q, want %q", asked, tt.want)
+			}
+			if tt.want == "" && !errors.Is(err, cloud.ErrInvalid) || tt.want != "" && (err != nil || len(got) != 1) {
+				t.Errorf("got %v, error %v", got, err)
+			}
+		})
 	}
 }
 
