@@ -7,6 +7,7 @@ package launching
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -60,6 +61,8 @@ type Launching struct {
 	owners *launches.Owners
 	// paused is the work whose pauses a claim's next attempt takes over: it failed, and made nothing.
 	paused map[model.ClaimID]string
+	// mismatched is since when EC2 says of a claim's launch that its token is another request's.
+	mismatched map[model.ClaimID]time.Time
 	// untagged are instances that lack the tag of their claim, by it.
 	untagged map[model.ClaimID]cloud.Instance
 }
@@ -68,7 +71,7 @@ type Launching struct {
 func New(c Config) *Launching {
 	return &Launching{
 		cfg: c, owners: launches.NewOwners(c.Registry.Claims, c.Registry.OfProvider), paused: map[model.ClaimID]string{},
-		untagged: map[model.ClaimID]cloud.Instance{},
+		mismatched: map[model.ClaimID]time.Time{}, untagged: map[model.ClaimID]cloud.Instance{},
 	}
 }
 
@@ -244,6 +247,11 @@ func (l *Launching) failed(c model.Claim, err error) {
 		return // it was given up; what it had is looked for
 	}
 	e := lifecycle.LaunchFailed(c, err)
+	if errors.Is(err, cloud.ErrTokenMismatch) {
+		e.Failure = l.mismatch(c.ID, time.Now())
+		l.cfg.Happened(c.ID, e)
+		return
+	}
 	switch e.Failure {
 	case lifecycle.FailureCapacity:
 		e.Offerings = l.untried(c)
@@ -255,6 +263,24 @@ func (l *Launching) failed(c model.Claim, err error) {
 		l.cfg.Instances.PollNow(c.ID)
 	}
 	l.cfg.Happened(c.ID, e)
+}
+
+// mismatch says what comes of a launch whose token EC2 knows, with another request. That was an earlier call of the same
+// attempt, as by a leader that has ended before it heard the answer: what EC2 knows of subnets' addresses, and of images,
+// has changed meanwhile, and is not stored. What that call made is the claim's. So it is looked for until EC2 would show
+// it, and only then is there another attempt.
+func (l *Launching) mismatch(id model.ClaimID, now time.Time) lifecycle.Failure {
+	since, known := l.mismatched[id]
+	if !known {
+		since = now
+		l.mismatched[id] = now
+	}
+	if l.cfg.Instances.AskedAt(id).Before(since.Add(lifecycle.VisibilityDelay)) {
+		l.cfg.Instances.PollNow(id)
+		return lifecycle.FailureRetry
+	}
+	delete(l.mismatched, id)
+	return lifecycle.FailureLater
 }
 
 // learn remembers what EC2 has none of, for the placement group where there is one, at once: plans are checked against
@@ -336,9 +362,10 @@ func (l *Launching) Tag(ctx context.Context) {
 // Forget forgets what is over.
 func (l *Launching) Forget() {
 	l.owners.Forget()
-	for id := range l.paused {
-		if c := l.cfg.Registry.Claims[id]; c == nil || c.State != model.ClaimLaunching {
-			delete(l.paused, id)
-		}
+	over := func(id model.ClaimID) bool {
+		c := l.cfg.Registry.Claims[id]
+		return c == nil || c.State != model.ClaimLaunching
 	}
+	maps.DeleteFunc(l.paused, func(id model.ClaimID, _ string) bool { return over(id) })
+	maps.DeleteFunc(l.mismatched, func(id model.ClaimID, _ time.Time) bool { return over(id) })
 }
