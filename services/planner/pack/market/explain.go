@@ -190,8 +190,10 @@ func (m *Market) explainOption(
 	case lim.Remaining(o, 1) == 0:
 		return miss.Limit, lim.reason(o, it), float64(o.Price)
 	}
-	if _, ok := m.Rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
-		return miss.Choice, tooFew(), 0
+	if HasMinValues(o.Pool) { // else this option alone is choice enough
+		if _, ok := m.Rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
+			return miss.Choice, tooFew(), 0
+		}
 	}
 	if r := peers(o); !r.OK() {
 		return miss.Peers, r, float64(o.Price)
