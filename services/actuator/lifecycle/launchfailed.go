@@ -9,8 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// LaunchFailed is what happened to a claim whose launch returned the error. The caller adds the offerings that are left
-// to try where EC2 had no capacity.
+// LaunchFailed is what happened to a claim whose launch returned the error. Where no instance was made, for want of
+// capacity or for the moment, the caller adds the offerings that are left to try: the next attempt has another token, so
+// it need not ask again for what was ruled out meanwhile.
 func LaunchFailed(c model.Claim, err error) Event {
 	e := Event{Kind: EventLaunchFailed, Failure: FailureRetry, Reason: about(c, model.CodeLaunchRefused, "%s", cloud.ErrorText(err))}
 	var capacity *cloud.CapacityError

@@ -34,11 +34,21 @@ func about(c model.Claim, code model.Code, format string, args ...any) model.Rea
 // start begins the first attempt. A claim with nothing to be launched as has failed without asking EC2.
 func start(c model.Claim, e Event, now time.Time) Result {
 	if len(e.Offerings) == 0 {
-		c.Failure = about(c, model.CodeInsufficientCapacity, "none of the claim's %d offerings is available", len(c.Offerings))
-		return does(enter(c, model.ClaimFailed, now))
+		return noneLeft(c, "", now)
 	}
 	c.Failure = model.Reason{}
 	return attempt(enter(c, model.ClaimLaunching, now), e.Offerings)
+}
+
+// noneLeft ends a claim of which there is nothing that it may be launched as now, and no instance. Said is what EC2 said
+// last; "" for nothing.
+func noneLeft(c model.Claim, said string, now time.Time) Result {
+	message := fmt.Sprintf("none of the claim's %d offerings is available", len(c.Offerings))
+	if said != "" {
+		message += "; EC2 said last: " + said
+	}
+	c.Failure = about(c, model.CodeInsufficientCapacity, "%s", message)
+	return does(enter(c, model.ClaimFailed, now))
 }
 
 // attempt counts a new launch. The offerings are stored with the count, so that a repetition after a crash asks for the
@@ -138,11 +148,14 @@ func launchFailed(c model.Claim, e Event, now time.Time) Result {
 		c.Failure = e.Reason
 		return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 	case FailureLater:
+		if len(e.Offerings) == 0 {
+			return noneLeft(c, e.Reason.Message, now)
+		}
 		c.Failure = e.Reason
 		if c.Failure.Code != model.CodeThrottled && c.Attempt%answersBeforeOther == 0 {
-			return attempt(c, otherCapacityFirst(c.Offerings))
+			return attempt(c, otherCapacityFirst(e.Offerings))
 		}
-		return attempt(c, c.Offerings)
+		return attempt(c, e.Offerings)
 	case FailureUnspecified, FailureRetry:
 	}
 	c.Failure = e.Reason // shown while it lasts; the next tick tries again

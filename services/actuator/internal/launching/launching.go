@@ -258,6 +258,7 @@ func (l *Launching) failed(c model.Claim, err error) {
 	case lifecycle.FailureRefused:
 		l.cfg.Classes.Refused(c.NodeClass, e.Reason.Message, err)
 	case lifecycle.FailureLater:
+		e.Offerings = l.available(c)
 		l.paused[c.ID] = key(c)
 	case lifecycle.FailureRetry, lifecycle.FailureUnspecified:
 		l.cfg.Instances.PollNow(c.ID)
@@ -326,12 +327,17 @@ func (l *Launching) learn(ctx context.Context, group string, made []cloud.Instan
 
 // untried is what is left of a claim's offerings: those that EC2 was not asked for, or did not say it has none of.
 func (l *Launching) untried(c model.Claim) []model.RankedOffering {
-	l.cfg.Agenda.Look(time.Now())
-	left := l.cfg.Available(c.NodeClass, c.Offerings)
+	left := l.available(c)
 	if len(left) < len(c.Offerings) {
 		return left
 	}
 	return nil // EC2 named none of them; asking for the same again would go on for ever
+}
+
+// available is what EC2 is believed to have now of a claim's offerings.
+func (l *Launching) available(c model.Claim) []model.RankedOffering {
+	l.cfg.Agenda.Look(time.Now())
+	return l.cfg.Available(c.NodeClass, c.Offerings)
 }
 
 // Tag writes the tags of claims that their instances lack, once it is stored whose they are.

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,35 @@ func TestAClaimThatWasPlannedBeforeAShift(t *testing.T) {
 		r.reaches("c2", model.ClaimInitialized)
 		if c := r.claim("c2"); c.Zone != "us-east-1b" || !refused {
 			t.Errorf("launched in %s", c.Zone)
+		}
+	})
+}
+
+// TestALaunchThatMadeNothingIsNotRepeatedInAShiftedZone: an outage answers so, and is what zones are shifted away from for.
+func TestALaunchThatMadeNothingIsNotRepeatedInAShiftedZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := shifting(t)
+		launch, began := r.ec2.OnLaunch, time.Now()
+		r.ec2.OnLaunch = func(q cloud.Request) error {
+			if time.Since(began) < time.Minute {
+				return fmt.Errorf("create fleet: %w: InternalError", cloud.ErrNoInstance)
+			}
+			for _, o := range q.Offerings {
+				if o.Zone == "us-east-1a" {
+					t.Errorf("EC2 is asked for %+v", o)
+				}
+			}
+			return launch(q)
+		}
+		r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{nodeClaim("c2", "m5.large"), only(nodeClaim("c3", "m5.large"), "us-east-1a")}})
+		r.ec2.Shift("us-east-1a")
+		r.reaches("c2", model.ClaimInitialized)
+		if c := r.claim("c2"); c.Zone != "us-east-1b" {
+			t.Errorf("launched in %s", c.Zone)
+		}
+		r.reaches("c3", model.ClaimFailed)
+		if why := r.claim("c3").Failure; why.Code != model.CodeInsufficientCapacity || !strings.Contains(why.Message, "InternalError") {
+			t.Errorf("failed because of %+v", why)
 		}
 	})
 }
