@@ -18,7 +18,8 @@ import (
 
 // How long things may take. The first two are those that Karpenter's users are used to.
 const (
-	// LaunchTimeout is how long a claim may wait for its instance, the time apart in which its launch waits for others.
+	// LaunchTimeout is how long a claim may wait for its instance, the time apart in which its launch waits for others, and
+	// that in which EC2 is silent.
 	LaunchTimeout = 5 * time.Minute
 	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
 	RegistrationTimeout = 15 * time.Minute

@@ -102,9 +102,14 @@ func launch(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
+// Silence is how long somebody has given no answer since a time, of the time up to now.
+type Silence func(since time.Time) time.Duration
+
 // LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other
-// launches: what EC2 was not asked for is not late, nor what it has put off because there are too many calls.
-func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, now time.Time) time.Time {
+// launches: what EC2 was not asked for is not late, nor what it has put off because there are too many calls. Nor does
+// the time count in which EC2 shows no instances, as it answers nobody then: a claim that is given up ends once EC2 has
+// shown what became of its launch, so that it would be kept beside the next one that is bought for its pods.
+func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, ec2 Silence, now time.Time) time.Time {
 	since := c.StateTime
 	if begun.After(since) {
 		since = begun
@@ -112,7 +117,7 @@ func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, now t
 	if c.Failure.Code == model.CodeThrottled {
 		since = now
 	}
-	return since.Add(LaunchTimeout + waited)
+	return since.Add(LaunchTimeout + waited + ec2(since))
 }
 
 // launched records the instance, whether the launch returned it or EC2 shows it with the claim's tag.

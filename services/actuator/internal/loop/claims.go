@@ -155,7 +155,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	}
 	switch c.State {
 	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots
-		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.waited(c), s.agenda.Now())
+		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.waited(c), s.instances.Silent, s.agenda.Now())
 	case model.ClaimLaunched:
 		seen.RegisterBy = lifecycle.RegistrationDeadline(c, seen.Node, s.begun)
 	case model.ClaimPlanned:

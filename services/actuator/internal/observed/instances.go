@@ -47,12 +47,17 @@ type Instances struct {
 	claims map[model.ClaimID]*model.Claim
 	// resolve names the claims of instances that lack the tag; nil for one who does not lead.
 	resolve func([]cloud.Instance)
+	// silences are when EC2 did not answer, beyond patience.
+	silences silences
 	// pause is how long EC2 is left alone while nothing comes of asking: it grows until something changes.
 	pause time.Duration
 }
 
 // slowest is the longest pause while an instance is expected to come or to go.
 const slowest = 4
+
+// patience is how many polls of EC2 may pass without an answer before that is a silence.
+const patience = 2
 
 // Intervals are how often instances are asked for: Fast those of claims of which one comes or goes, Poll all.
 type Intervals struct{ Poll, Fast time.Duration }
@@ -138,6 +143,7 @@ func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
 			if err != nil {
 				return
 			}
+			s.silences.end(s.silentUntil(asked))
 			s.asked = asked
 			if s.resolve != nil {
 				s.resolve(got)
@@ -246,6 +252,16 @@ func (s *Instances) AskedAt(id model.ClaimID) time.Time {
 		return at
 	}
 	return s.Listed
+}
+
+// silentUntil is the silence since EC2 answered last, up to a time; it may be none.
+func (s *Instances) silentUntil(t time.Time) span {
+	return span{s.asked.Add(patience * s.poll), t}
+}
+
+// Silent is how long EC2 has shown no instances since a time, whomever it was asked about.
+func (s *Instances) Silent(since time.Time) time.Duration {
+	return s.silences.since(since, s.silentUntil(s.agenda.Now()))
 }
 
 // Of are the instances with the claim's tag.
