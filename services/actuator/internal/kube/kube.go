@@ -27,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/actuator/internal/correlator"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/actuator/internal/watches"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -70,7 +71,7 @@ type Kube struct {
 	now       func() time.Time
 
 	informers    []namedInformer
-	health       []*health
+	watches      []*watches.Watch
 	nodes        corelisters.NodeLister
 	pods         cache.Indexer
 	volumeClaims corelisters.PersistentVolumeClaimLister
@@ -232,10 +233,10 @@ func keepAs(l *cache.GenericLister, r schema.GroupVersionResource) func(cache.In
 // something, and note that the watch is well.
 func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
-	h := &health{name: i.name, log: k.log, revision: i.informer.LastSyncResourceVersion}
-	k.health = append(k.health, h)
+	w := watches.New(i.name, k.log, i.informer.LastSyncResourceVersion)
+	k.watches = append(k.watches, w)
 	seen := func(before, after any) {
-		h.works()
+		w.Works()
 		if touched(before, after) {
 			k.signal()
 		}
@@ -253,7 +254,7 @@ func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) erro
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
-	err = i.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { h.fails(err) })
+	err = i.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { w.Fails(err) })
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
@@ -280,13 +281,13 @@ func (k *Kube) Run(ctx context.Context) error {
 	}
 	k.signal() // caches of an empty cluster fill without an event
 
-	tick := time.NewTicker(healthEvery)
+	tick := time.NewTicker(watches.CheckEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			for _, h := range k.health {
-				h.check()
+			for _, w := range k.watches {
+				w.Check()
 			}
 		case <-ctx.Done():
 			return nil

@@ -1,13 +1,8 @@
 package kube
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,39 +10,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
-
-func TestHealthIsLoggedWhenItChanges(t *testing.T) {
-	var log bytes.Buffer
-	revision := "1"
-	h := &health{name: "pods", log: slog.New(slog.NewTextHandler(&log, nil)), revision: func() string { return revision }}
-	lines := func(want int, after string) {
-		t.Helper()
-		if got := strings.Count(log.String(), "\n"); got != want {
-			t.Errorf("%d lines after %s, want %d:\n%s", got, after, want, log.String())
-		}
-	}
-	refused := errors.New("connection refused")
-	h.works()
-	h.fails(io.EOF)
-	lines(0, "a watch that ended as they do")
-	for range 10 {
-		h.fails(refused)
-		h.check()
-	}
-	lines(1, "ten failures")
-	revision = "2"
-	h.check()
-	lines(2, "the cache has gone on")
-	h.fails(refused)
-	lines(3, "another failure")
-	h.works()
-	h.works()
-	lines(4, "two events")
-	h.fails(refused)
-	revision = "3"
-	h.fails(refused)
-	lines(7, "a failure that came after the watch had worked unseen")
-}
 
 func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
 	at := func(version string) *unstructured.Unstructured {
