@@ -92,8 +92,16 @@ type Node struct {
 	CreateTime  time.Time
 	Pods        []Pod
 	// Volumes are those that are attached and that a drain has detached, which are all but those of pods that it
-	// leaves: the names of the PersistentVolumes, sorted; of an attachment that names none its own.
-	Volumes []string
+	// leaves, sorted by name.
+	Volumes []Volume
+}
+
+// Volume is one that is attached to a node.
+type Volume struct {
+	// Name is the PersistentVolume's; of an attachment that names none the attachment's own.
+	Name string
+	// Pods are the uids of the node's pods that use it.
+	Pods []string
 }
 
 // Leaving says that the node is on its way out: nothing new is to go there.

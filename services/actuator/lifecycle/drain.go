@@ -15,6 +15,11 @@ import (
 // will end it; and past that of a drain any pod.
 const stuckAfter = time.Minute
 
+// hungAfter is how long past its own deadline a deleted pod that still runs is believed to let its volumes go: as long as
+// Kubernetes waits for one to be unmounted before it takes it away from a node that does not answer. A kubelet that works
+// has long killed the pod then, unless it can't: its processes hang, and so do the mounts.
+const hungAfter = 6 * time.Minute
+
 // bindingTime is how long pods may still come to a node that is tainted: the scheduler chose it before it saw the
 // taint, and binds them meanwhile.
 const bindingTime = 2 * time.Second
@@ -126,28 +131,51 @@ func harderToPlace(a, b cluster.Pod) int {
 }
 
 // volumes decides once all pods are gone: their disks must be let go before the instance ends, or they could be lost or
-// stay attached for minutes. Where the kubelet is gone and has left pods behind, nothing is let go of any more.
+// stay attached for minutes. Where the kubelet is gone and has left pods behind, nothing is let go of any more; nor is
+// what a pod that hangs has mounted.
 func volumes(in DrainInput, now time.Time) Drain {
 	dead := !in.Node.Ready && slices.ContainsFunc(in.Node.Pods, func(p cluster.Pod) bool { return stuck(p, now) })
-	if len(in.Node.Volumes) == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
+	if dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
 		return Drain{Done: true}
 	}
-	return Drain{Waits: attached(in.Node), Wake: in.Deadline}
+	hangs := map[string]time.Time{} // from when on, by uid
+	for _, p := range in.Node.Pods {
+		if stuck(p, now) {
+			hangs[p.UID] = p.DeletionTime.Add(hungAfter)
+		}
+	}
+	d := Drain{Wake: in.Deadline}
+	var names []string
+	for _, v := range in.Node.Volumes {
+		var until time.Time
+		for _, uid := range v.Pods {
+			until = earlier(until, hangs[uid])
+		}
+		if until.IsZero() || now.Before(until) {
+			names = append(names, v.Name)
+			d.wake(until)
+		}
+	}
+	if len(names) == 0 {
+		return Drain{Done: true}
+	}
+	d.Waits = attached(in.Node.Name, names)
+	return d
 }
 
 // namedVolumes is how many volumes a text names.
 const namedVolumes = 3
 
-// attached names a node's volumes, as many as help.
-func attached(n cluster.Node) string {
-	names, are := "volume "+n.Volumes[0], "is"
-	if len(n.Volumes) > 1 {
-		names, are = "volumes "+strings.Join(n.Volumes[:min(namedVolumes, len(n.Volumes))], ", "), "are"
+// attached names volumes of a node, as many as help.
+func attached(node model.NodeName, volumes []string) string {
+	names, are := "volume "+volumes[0], "is"
+	if len(volumes) > 1 {
+		names, are = "volumes "+strings.Join(volumes[:min(namedVolumes, len(volumes))], ", "), "are"
 	}
-	if more := len(n.Volumes) - namedVolumes; more > 0 {
+	if more := len(volumes) - namedVolumes; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s of node %s %s still attached", names, n.Name, are)
+	return fmt.Sprintf("%s of node %s %s still attached", names, node, are)
 }
 
 // pod adds what is to be done about one pod and returns what it waits for, if that is worth telling.

@@ -103,8 +103,20 @@ func TestPlanDrain(t *testing.T) {
 		"volumes are not waited for where the kubelet is gone": {
 			pods: []cluster.Pod{p("stuck", func(x *cluster.Pod) { x.DeletionTime = at(-2) })}, volumes: 1, done: true,
 		},
-		"a pod that only its finalizer holds says nothing about volumes": {
-			pods: []cluster.Pod{p("stuck", func(x *cluster.Pod) { x.DeletionTime = at(-2) })}, volumes: 1, ready: true, waits: true,
+		"those of a pod that may just be slow to end are": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(-2) })}, volumes: 1, ready: true, waits: true, wake: at(4),
+		},
+		"those of a pod that hangs are not": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(-6) })}, volumes: 1, ready: true, done: true,
+		},
+		"others are, all the same": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(-6) })}, volumes: 2, ready: true, waits: true,
+		},
+		"a pod that hangs says nothing of volumes that it does not use": {
+			pods: []cluster.Pod{p("other", func(x *cluster.Pod) { x.DeletionTime = at(-60) })}, volumes: 1, ready: true, waits: true,
+		},
+		"a pod that has ended, and only its finalizer holds, says nothing of its own": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime, x.Finished = at(-60), true })}, volumes: 1, ready: true, waits: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,8 +140,13 @@ func TestPlanDrain(t *testing.T) {
 	}
 }
 
-func volumesOf(n int) []string {
-	return []string{"pv-a", "pv-b", "pv-c", "pv-d", "pv-e"}[:n]
+// volumesOf are volumes, each in use by a pod of its own.
+func volumesOf(n int) []cluster.Volume {
+	var out []cluster.Volume
+	for _, x := range []string{"a", "b", "c", "d", "e"}[:n] {
+		out = append(out, cluster.Volume{Name: "pv-" + x, Pods: []string{"u-" + x}})
+	}
+	return out
 }
 
 // Who has to find out why a drain does not end begins with the volume's name.

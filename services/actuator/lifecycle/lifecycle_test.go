@@ -329,7 +329,7 @@ func TestUnhealthyNodeIsDrainedAtOnce(t *testing.T) {
 			}
 			node := syncedNode(func(n *cluster.Node) {
 				disrupted(n)
-				n.Ready, n.Pods, n.Volumes = false, []cluster.Pod{kept}, []string{"pv"}
+				n.Ready, n.Pods, n.Volumes = false, []cluster.Pod{kept}, []cluster.Volume{{Name: "pv"}}
 			})
 			r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(1))
 			if len(r.Effects) != 1 || !r.Effects[0].Eviction.Force || r.Effects[0].Eviction.Grace != time.Second {

@@ -163,15 +163,17 @@ func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// attached names the volumes that a drain detaches: all but those of pods that it leaves where they are.
-func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []string {
-	staying := make(map[string]bool)
+// attached lists the volumes that a drain detaches: all but those of pods that it leaves where they are.
+func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []cluster.Volume {
+	staying, users := map[string][]string{}, map[string][]string{}
 	for _, p := range pods {
 		if v := objects.Pod(p); v.Mirror || v.ToleratesDisrupted {
-			addVolumes(staying, p, k.volumeClaims)
+			addUser(staying, p, k.volumeClaims)
+		} else {
+			addUser(users, p, k.volumeClaims)
 		}
 	}
-	var names []string
+	var out []cluster.Volume
 	for _, o := range attachments {
 		a, ok := o.(*storagev1.VolumeAttachment)
 		if !ok {
@@ -179,17 +181,17 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []any) []string {
 		}
 		switch v := a.Spec.Source.PersistentVolumeName; {
 		case v == nil:
-			names = append(names, a.Name)
-		case !staying[*v]:
-			names = append(names, *v)
+			out = append(out, cluster.Volume{Name: a.Name})
+		case staying[*v] == nil:
+			out = append(out, cluster.Volume{Name: *v, Pods: users[*v]})
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(out, func(a, b cluster.Volume) int { return cmp.Compare(a.Name, b.Name) })
+	return out
 }
 
-// addVolumes adds the names of the persistent volumes that the pod uses.
-func addVolumes(volumes map[string]bool, p *corev1.Pod, claims corelisters.PersistentVolumeClaimLister) {
+// addUser adds a pod's uid to each of the persistent volumes that it uses.
+func addUser(volumes map[string][]string, p *corev1.Pod, claims corelisters.PersistentVolumeClaimLister) {
 	for _, v := range p.Spec.Volumes {
 		var name string
 		switch {
@@ -202,7 +204,7 @@ func addVolumes(volumes map[string]bool, p *corev1.Pod, claims corelisters.Persi
 		}
 		// A claim that the cache does not know is bound to nothing that we could count.
 		if pvc, err := claims.PersistentVolumeClaims(p.Namespace).Get(name); err == nil {
-			volumes[pvc.Spec.VolumeName] = true
+			volumes[pvc.Spec.VolumeName] = append(volumes[pvc.Spec.VolumeName], string(p.UID))
 		}
 	}
 }

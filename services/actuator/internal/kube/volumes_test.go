@@ -8,6 +8,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
 func TestTheVolumesThatADrainWaitsForAreNamed(t *testing.T) {
@@ -18,7 +21,7 @@ func TestTheVolumesThatADrainWaitsForAreNamed(t *testing.T) {
 	}
 	pod := func(name, of string, tolerations ...corev1.Toleration) *corev1.Pod {
 		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
 			Spec: corev1.PodSpec{NodeName: "n1", Tolerations: tolerations, Volumes: []corev1.Volume{{
 				Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: of}},
 			}}},
@@ -38,7 +41,8 @@ func TestTheVolumesThatADrainWaitsForAreNamed(t *testing.T) {
 		attachment("csi-inline", "n1", storagev1.VolumeAttachmentSource{InlineVolumeSpec: &corev1.PersistentVolumeSpec{}}),
 		attachment("csi-4", "n2", volume("pv-elsewhere")),
 	})
-	if d := cmp.Diff([]string{"csi-inline", "pv-left", "pv-web"}, observed(t, k).Nodes[0].Volumes); d != "" {
+	want := []cluster.Volume{{Name: "csi-inline"}, {Name: "pv-left"}, {Name: "pv-web", Pods: []string{"uid-web"}}}
+	if d := cmp.Diff(want, observed(t, k).Nodes[0].Volumes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
