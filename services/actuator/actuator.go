@@ -107,9 +107,10 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		return nil, err
 	}
 	rest.Wrap(r.recorder.Transport)
-	rest.Wrap(kubeclient.Reached(r.svc.Log))
+	reach := kubeclient.NewReach(r.svc.Log)
+	rest.Wrap(reach.Wrap)
 	kubeclient.Log(r.svc.Log)
-	if r.kube, err = kube.New(kube.Config{REST: rest, Log: r.svc.Log}); err != nil {
+	if r.kube, err = kube.New(kube.Config{REST: rest, Log: r.svc.Log, Silent: reach.Silent}); err != nil {
 		return nil, err
 	}
 	if err := r.openStore(ctx); err != nil {

@@ -136,7 +136,7 @@ func (w *wiring) source() (*kube.Source, error) {
 		// for it.
 		rest.DisableCompression = true
 		rest.Wrap(w.recorder.Transport)
-		rest.Wrap(kubeclient.Reached(w.svc.Log))
+		rest.Wrap(kubeclient.NewReach(w.svc.Log).Wrap)
 		kubeclient.Log(w.svc.Log)
 		if client, dyn, err = kube.Clients(rest); err != nil {
 			return nil, err

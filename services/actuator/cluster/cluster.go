@@ -71,6 +71,8 @@ type State struct {
 	ClaimObjects []model.ClaimID
 	// UserClaims are those of them that belong to no pool: a user has written them, and Kerf does nothing for them.
 	UserClaims []model.ClaimID
+	// Silent is since when the API server shows no nodes, so that those of State may be of then; zero while it does.
+	Silent time.Time
 }
 
 // Node is a node and the pods on it.

@@ -21,7 +21,8 @@ const (
 	// LaunchTimeout is how long a claim may wait for its instance, the time apart in which its launch waits for others, and
 	// that in which EC2 is silent.
 	LaunchTimeout = 5 * time.Minute
-	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
+	// RegistrationTimeout is how long an instance may take to join the cluster as a node, the time apart in which the API
+	// server is silent; and how long Kerf may take to let it open after that.
 	RegistrationTimeout = 15 * time.Minute
 	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute

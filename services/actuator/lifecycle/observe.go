@@ -54,7 +54,7 @@ type Seen struct {
 	ReservationDrains, ReservationEnds time.Time
 	// Places are those of all claims, for the pods of an interrupted node; it is called for such nodes only.
 	Places func() *Places
-	// InitializationTimeout is how long the node may take to become Initialized.
+	// InitializationTimeout is how long the node may take to become Initialized, with the time in which it can't be seen.
 	InitializationTimeout time.Duration
 	// LaunchBy is when a launch is given up; zero for LaunchTimeout after it began.
 	LaunchBy time.Time

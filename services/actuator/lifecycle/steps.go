@@ -185,7 +185,7 @@ func otherCapacityFirst(offerings []model.RankedOffering) []model.RankedOffering
 func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 	deadline := e.Deadline
 	if deadline.IsZero() {
-		deadline = RegistrationDeadline(&c, nil, time.Time{})
+		deadline = c.LaunchTime.Add(RegistrationTimeout)
 	}
 	if now.Before(deadline) {
 		r := does(c)
@@ -197,14 +197,20 @@ func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since
-// begun. A node that has joined may have waited for a leader to let it open: it has the whole time again.
-func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time) time.Time {
+// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since begun.
+// The time in which the API server shows no nodes does not count: nothing can join then, or be seen to. A node that has
+// joined in time is there for Kerf to let it open, which may fail at the API server for a while, as at a webhook: it has the
+// time again from then on. So has one that waited for a leader.
+func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time, api Silence) time.Time {
+	by := func(since time.Time) time.Time { return since.Add(RegistrationTimeout + api(since)) }
 	since := c.LaunchTime
-	if n != nil && begun.After(since) {
-		since = begun
+	if n == nil {
+		return by(since)
 	}
-	return since.Add(RegistrationTimeout)
+	if n.CreateTime.Before(by(since)) { // else one that is made again and again would never be late
+		since = latest(since, n.CreateTime)
+	}
+	return by(latest(since, begun))
 }
 
 // register gives the node what the claim says; it counts as registered when it is seen to be so.

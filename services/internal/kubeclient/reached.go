@@ -12,16 +12,10 @@ import (
 // silence is how long an API server may not answer before that is worth a line.
 const silence = 5 * time.Second
 
-// Reached wraps the transports of an API server's clients, and logs once that it answers nothing any more, and once
-// that it answers again: where nothing listens at its address client-go itself tries again without a word, and of what
-// was read before a service goes on as if nothing were.
-func Reached(log *slog.Logger) func(http.RoundTripper) http.RoundTripper {
-	r := &reach{log: log}
-	return func(next http.RoundTripper) http.RoundTripper { return reachTransport{r, next} }
-}
-
-// reach is whether an API server answers. Safe for concurrent use.
-type reach struct {
+// Reach is whether an API server answers. It logs once that it answers nothing any more, and once that it answers again:
+// where nothing listens at its address client-go itself tries again without a word, and of what was read before a service
+// goes on as if nothing were. Safe for concurrent use.
+type Reach struct {
 	log *slog.Logger
 
 	mu    sync.Mutex
@@ -29,8 +23,24 @@ type reach struct {
 	told  bool
 }
 
+// NewReach is for an API server that was not asked anything yet.
+func NewReach(log *slog.Logger) *Reach { return &Reach{log: log} }
+
+// Wrap wraps a transport of one of the API server's clients, each of which is to have it.
+func (r *Reach) Wrap(next http.RoundTripper) http.RoundTripper { return reachTransport{r, next} }
+
+// Silent is since when the API server answers nothing, where the log says so; zero while it answers.
+func (r *Reach) Silent() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.told {
+		return time.Time{}
+	}
+	return r.since
+}
+
 type reachTransport struct {
-	*reach
+	*Reach
 
 	next http.RoundTripper
 }
@@ -49,7 +59,7 @@ func (t reachTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport that it made.
 func (t reachTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-func (r *reach) silent(req *http.Request, err error) {
+func (r *Reach) silent(req *http.Request, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since.IsZero() {
@@ -62,7 +72,7 @@ func (r *reach) silent(req *http.Request, err error) {
 	}
 }
 
-func (r *reach) answered(req *http.Request) {
+func (r *Reach) answered(req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.told {

@@ -46,8 +46,8 @@ func newLog(level slog.Level) (*bytes.Buffer, *slog.Logger) {
 func TestAnAPIServerThatIsGoneIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logger := newLog(slog.LevelInfo)
-		server, wrap := &answers{}, kubeclient.Reached(logger)
-		clients := []http.RoundTripper{wrap(server), wrap(server)} // of one configuration several are made
+		server, reach := &answers{}, kubeclient.NewReach(logger)
+		clients := []http.RoundTripper{reach.Wrap(server), reach.Wrap(server)} // of one configuration several are made
 		ask := func(ctx context.Context) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example:6443/api/v1/pods", http.NoBody)
 			if err != nil {
@@ -72,16 +72,25 @@ func TestAnAPIServerThatIsGoneIsTold(t *testing.T) {
 			ask(t.Context())
 		}
 		want("a blink", "")
+		if since := reach.Silent(); !since.IsZero() {
+			t.Errorf("a blink: silent since %s", since)
+		}
 		server.err = nil
 		ask(t.Context())
 		server.err = errors.New("connection refused")
 		for range 60 {
 			ask(t.Context())
 		}
+		if silent := time.Since(reach.Silent()); silent != time.Minute {
+			t.Errorf("an outage: silent for %s", silent)
+		}
 		want("an outage", `level=WARN msg="the API server does not answer; trying again until it does" server=https://api.example:6443 silent=5s error="connection refused"`)
 		server.err = nil
 		ask(t.Context())
 		ask(t.Context())
+		if since := reach.Silent(); !since.IsZero() {
+			t.Errorf("its end: silent since %s", since)
+		}
 		want("its end", `level=INFO msg="the API server answers again" server=https://api.example:6443 silent=1m0s`)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -48,6 +48,8 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock for events and conditions; nil means time.Now.
 	Now func() time.Time
+	// Silent is since when the API server answers nothing, zero while it does; nil where nobody knows.
+	Silent func() time.Time
 }
 
 // refusedRate is how many requests there are in a second at most for evictions, and for changes of nodes, that were
@@ -71,7 +73,8 @@ type Kube struct {
 	now       func() time.Time
 
 	informers    []namedInformer
-	watches      []*watches.Watch
+	watches      map[string]*watches.Watch // by resource
+	silent       func() time.Time
 	nodes        corelisters.NodeLister
 	pods         cache.Indexer
 	volumeClaims corelisters.PersistentVolumeClaimLister
@@ -149,13 +152,16 @@ func (k *Kube) Replicas() cluster.Replicas { return k.replicas }
 func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
 		client: client, urgent: client, refused: client, dynamic: dyn, log: c.Log, now: c.Now,
-		changed: make(chan struct{}, 1), read: map[string]objects.Pods{},
+		changed: make(chan struct{}, 1), read: map[string]objects.Pods{}, watches: map[string]*watches.Watch{}, silent: c.Silent,
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
 	if k.now == nil {
 		k.now = time.Now
+	}
+	if k.silent == nil {
+		k.silent = func() time.Time { return time.Time{} }
 	}
 	k.events = correlator.New(k.now)
 
@@ -234,7 +240,7 @@ func keepAs(l *cache.GenericLister, r schema.GroupVersionResource) func(cache.In
 func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
 	w := watches.New(i.name, k.log, i.informer.LastSyncResourceVersion)
-	k.watches = append(k.watches, w)
+	k.watches[i.name] = w
 	seen := func(before, after any) {
 		w.Works()
 		if touched(before, after) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -41,16 +42,25 @@ func (k *Kube) Observe() (cluster.State, error) {
 		}
 		k.seen = &cluster.State{}
 	}
-	if c.none() {
-		return *k.seen, nil
+	if !c.none() {
+		next, err := k.observe(*k.seen, c)
+		if err != nil {
+			k.dirty.merge(c)
+			return cluster.State{}, err
+		}
+		k.seen = &next
 	}
-	next, err := k.observe(*k.seen, c)
-	if err != nil {
-		k.dirty.merge(c)
-		return cluster.State{}, err
+	s := *k.seen
+	s.Silent = earlier(k.silent(), k.watches["nodes"].Broken()) // one that answers all by an error shows no nodes either
+	return s, nil
+}
+
+// earlier is the earlier of two times, where zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-	k.seen = &next
-	return next, nil
+	return a
 }
 
 // everything is what the first Observe looks at.

@@ -155,9 +155,11 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	}
 	switch c.State {
 	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots
-		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.waited(c), s.instances.Silent, s.agenda.Now())
+		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.waited(c), s.instances.SilentSince, s.agenda.Now())
 	case model.ClaimLaunched:
-		seen.RegisterBy = lifecycle.RegistrationDeadline(c, seen.Node, s.begun)
+		seen.RegisterBy = lifecycle.RegistrationDeadline(c, seen.Node, s.begun, s.cluster.SilentSince)
+	case model.ClaimRegistered:
+		seen.InitializationTimeout += s.cluster.SilentSince(c.StateTime)
 	case model.ClaimPlanned:
 		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.NodeClass, c.Offerings)
 	default:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -73,4 +74,64 @@ func TestWhileEC2IsSilentNothingIsBoughtAnew(t *testing.T) {
 			})
 		})
 	}
+}
+
+// hears lets the API server fall silent, or answer again.
+func (r *rig) hears(answers bool) {
+	r.kube.Edit(func(s *cluster.State) {
+		if s.Silent = time.Now(); answers {
+			s.Silent = time.Time{}
+		}
+	})
+}
+
+// TestNoNodeIsLateWhileTheAPIServerIsSilent: what joins is not seen then, and nothing can be done for it.
+func TestNoNodeIsLateWhileTheAPIServerIsSilent(t *testing.T) {
+	t.Run("that has not joined", func(t *testing.T) {
+		leads(t, func(r *rig) {
+			r.kube.change(func() { r.kube.stuck = true })
+			for i, joins := range []bool{true, false} {
+				id := model.ClaimID([]string{"c1", "c2"}[i])
+				r.accepted(model.Plan{ID: model.PlanID("p-" + id), NodeClaims: []model.NodeClaim{nodeClaim(string(id), "m5.large")}})
+				r.reaches(id, model.ClaimLaunched)
+				time.Sleep(5 * time.Minute)
+				r.hears(false)
+				time.Sleep(2 * time.Hour)
+				r.hears(true)
+				if s := r.claim(id).State; s != model.ClaimLaunched {
+					r.t.Fatalf("%s is %s after two hours without a word", id, s)
+				}
+				if joins {
+					r.kube.change(func() { r.kube.stuck = false })
+					r.reaches(id, model.ClaimInitialized)
+					r.kube.change(func() { r.kube.stuck = true })
+					continue
+				}
+				answers := time.Now()
+				r.reaches(id, model.ClaimFailed)
+				if took := time.Since(answers); took < 9*time.Minute || took > lifecycle.RegistrationTimeout {
+					r.t.Errorf("%s is given up %s after the API server has answered again, want the ten minutes that it had left", id, took)
+				}
+			}
+			r.launchedOnce()
+		})
+	})
+	t.Run("that is not ready", func(t *testing.T) {
+		leads(t, func(r *rig) {
+			r.kube.change(func() { r.kube.neverReady = true })
+			r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+			r.reaches("c1", model.ClaimRegistered)
+			r.hears(false)
+			time.Sleep(2 * time.Hour)
+			r.hears(true)
+			if s := r.claim("c1").State; s != model.ClaimRegistered {
+				r.t.Fatalf("it is %s after two hours without a word", s)
+			}
+			answers := time.Now()
+			r.until("it is given up", time.Hour, func() bool { return r.claim("c1").State > model.ClaimInitialized })
+			if took := time.Since(answers); took < lifecycle.InitializationTimeout-time.Minute {
+				r.t.Errorf("it is given up %s after the API server has answered again", took)
+			}
+		})
+	})
 }

@@ -259,9 +259,9 @@ func (s *Instances) silentUntil(t time.Time) span {
 	return span{s.asked.Add(patience * s.poll), t}
 }
 
-// Silent is how long EC2 has shown no instances since a time, whomever it was asked about.
-func (s *Instances) Silent(since time.Time) time.Duration {
-	return s.silences.since(since, s.silentUntil(s.agenda.Now()))
+// SilentSince is how long EC2 has shown no instances since a time, whosever they are.
+func (s *Instances) SilentSince(t time.Time) time.Duration {
+	return s.silences.since(t, s.silentUntil(s.agenda.Now()))
 }
 
 // Of are the instances with the claim's tag.

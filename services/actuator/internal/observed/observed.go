@@ -37,6 +37,8 @@ type Cluster struct {
 	missing map[model.ClaimID]time.Time
 	// touched are the nodes that have come, changed or gone since Touched was asked, as they were and as they are.
 	touched []*cluster.Node
+	// silences are when the API server showed no nodes.
+	silences silences
 	// policy counts the changes of pools and classes, objects those of the claims' objects.
 	policy, objects int
 }
@@ -65,7 +67,23 @@ func (c *Cluster) Look(ctx context.Context) {
 		!slices.Equal(c.DeletedClaims, state.DeletedClaims) {
 		c.objects++
 	}
+	if last := c.State.Silent; !last.IsZero() && !last.Equal(state.Silent) {
+		until := c.agenda.Now()
+		if !state.Silent.IsZero() { // another has begun meanwhile
+			until = state.Silent
+		}
+		c.silences.end(span{last, until})
+	}
 	c.State, c.Known = state, true
+}
+
+// SilentSince is how long the API server has shown no nodes since a time.
+func (c *Cluster) SilentSince(t time.Time) time.Duration {
+	var present span
+	if !c.Silent.IsZero() {
+		present = span{c.Silent, c.agenda.Now()}
+	}
+	return c.silences.since(t, present)
 }
 
 // same says that two lists are one.

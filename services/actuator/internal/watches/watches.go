@@ -23,8 +23,8 @@ type Watch struct {
 	revision func() string // the revision up to which the cache is filled
 
 	mu     sync.Mutex
-	broken bool
-	since  string // the revision at which it broke
+	broken time.Time // since when; zero while it works
+	since  string    // the revision at which it broke
 }
 
 // New is for a resource's watch that has not failed yet; revision is the one up to which its cache is filled.
@@ -40,17 +40,24 @@ func (w *Watch) Fails(err error) {
 	w.Check() // it may have worked since the last error
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.broken {
+	if !w.broken.IsZero() {
 		return
 	}
-	w.broken, w.since = true, w.revision()
+	w.broken, w.since = time.Now(), w.revision()
 	w.log.Warn("watch interrupted; trying again", "resource", w.name, "error", err)
+}
+
+// Broken is since when the watch has brought nothing; zero while it works.
+func (w *Watch) Broken() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
 }
 
 // Check notes that the watch works if the cache has gone on since it broke.
 func (w *Watch) Check() {
 	w.mu.Lock()
-	moved := w.broken && w.revision() != w.since
+	moved := !w.broken.IsZero() && w.revision() != w.since
 	w.mu.Unlock()
 	if moved {
 		w.Works()
@@ -61,9 +68,9 @@ func (w *Watch) Check() {
 func (w *Watch) Works() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.broken {
+	if w.broken.IsZero() {
 		return
 	}
-	w.broken = false
+	w.broken = time.Time{}
 	w.log.Info("watch works again", "resource", w.name)
 }

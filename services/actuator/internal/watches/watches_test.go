@@ -30,9 +30,15 @@ func TestHealthIsLoggedWhenItChanges(t *testing.T) {
 		w.Check()
 	}
 	lines(1, "ten failures")
+	if w.Broken().IsZero() {
+		t.Error("it is not broken after ten failures")
+	}
 	revision = "2"
 	w.Check()
 	lines(2, "the cache has gone on")
+	if since := w.Broken(); !since.IsZero() {
+		t.Errorf("the cache has gone on, and it is broken since %s", since)
+	}
 	w.Fails(refused)
 	lines(3, "another failure")
 	w.Works()
