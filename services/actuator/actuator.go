@@ -134,7 +134,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter),
 		Queue: m.Queue(aws.queue), Checks: m.Checks(aws.adapter), Shifts: m.Shifts(aws.shifts),
 		Kube: m.Cluster(r.kube), Fallback: aws.known,
-		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
+		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Unbound: r.kube.Nominator().Unbound, Replicas: replicas,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,

@@ -6,7 +6,8 @@
 // it returns as groups, each to be stored whole or not at all.
 //
 // Start reading at Verify. claim.go checks what to buy, disruption.go which nodes to remove, budget.go counts; drift.go
-// and repair.go gather the facts for the rules on nodes that have drifted or are unhealthy.
+// and repair.go gather the facts for the rules on nodes that have drifted or are unhealthy, settled.go which pods need no
+// node any more.
 package apply
 
 import (
@@ -56,6 +57,12 @@ type State struct {
 	ShiftedZones map[string]bool
 	// Nodes are the claims' nodes.
 	Nodes map[model.ClaimID]cluster.Node
+	// AllNodes are the cluster's nodes, those of others too, with their pods. Unbound returns a pod that has no node; nil
+	// where that is not known.
+	AllNodes []*cluster.Node
+	Unbound  func(model.PodID) (cluster.UnboundPod, bool)
+	// Interrupted are the claims whose instances AWS is about to take.
+	Interrupted map[model.ClaimID]bool
 	// Instances are the claims' instances, as far as EC2 shows them.
 	Instances map[model.ClaimID]rules.Placement
 	Repair    model.RepairPolicy
@@ -227,6 +234,7 @@ type verifier struct {
 	proof    map[model.PoolName]bool         // by pool, once asked for
 	pauses   map[model.PoolName]model.Reason // why drift is paused, by pool, once asked for
 	drifts   []model.DisruptionRecord        // the state's, once asked for
+	settled  map[model.PodID]string          // pods that need no node, and why, once asked for
 }
 
 // sorted returns the plan's claims by id, and its disruptions by reason and id; those whose id occurs twice are

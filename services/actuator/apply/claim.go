@@ -54,6 +54,9 @@ func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason)
 	if reason := fixedSize(pool, t); reason != (model.Reason{}) {
 		return model.Claim{}, reason
 	}
+	if reason := v.needless(w, pool); reason != (model.Reason{}) {
+		return model.Claim{}, reason
+	}
 	kept, reason := v.offerings(w, pool, class, t)
 	if len(kept) == 0 {
 		return model.Claim{}, reason

@@ -63,9 +63,20 @@ func actual(in *model.Input) apply.State {
 		s.Classes[c.Name] = class
 	}
 	for i := range x.Nodes {
-		if n := &x.Nodes[i]; n.Claim != "" {
-			s.Nodes[n.Claim] = node(in, n)
+		n := node(in, &x.Nodes[i])
+		if id := x.Nodes[i].Claim; id != "" {
+			s.Nodes[id] = n
 		}
+		s.AllNodes = append(s.AllNodes, &n)
+	}
+	s.Interrupted = map[model.ClaimID]bool{}
+	for _, c := range x.Claims {
+		s.Interrupted[c.ID] = slices.ContainsFunc(x.Notices, func(n model.Notice) bool {
+			return (n.Kind == model.NoticeSpotInterruption || n.Kind == model.NoticeStateChange) && of(n, c)
+		})
+	}
+	s.Unbound = func(id model.PodID) (cluster.UnboundPod, bool) {
+		return cluster.UnboundPod{ID: id}, slices.ContainsFunc(x.Pods, func(p model.Pod) bool { return p.ID == id && p.Node == "" })
 	}
 	return s
 }
@@ -80,7 +91,7 @@ func underWay(x *model.Snapshot, c model.Claim) model.Claim {
 		c.InstanceID = "i-" + string(c.ID)
 	}
 	ends := slices.ContainsFunc(x.Notices, func(n model.Notice) bool {
-		return (n.Claim == c.ID || n.InstanceID == c.InstanceID) && lifecycle.Interrupts(n)
+		return of(n, c) && lifecycle.Interrupts(n)
 	})
 	deleted := slices.ContainsFunc(x.Nodes, func(n model.Node) bool { return n.Claim == c.ID && n.Terminating })
 	if (ends || deleted || !c.DrainDeadline.IsZero()) && c.State < model.ClaimDraining {
@@ -88,6 +99,9 @@ func underWay(x *model.Snapshot, c model.Claim) model.Claim {
 	}
 	return c
 }
+
+// of says whether a notice is of the claim's instance.
+func of(n model.Notice, c model.Claim) bool { return n.Claim == c.ID || n.InstanceID == c.InstanceID }
 
 func node(in *model.Input, n *model.Node) cluster.Node {
 	x := &in.Snapshot

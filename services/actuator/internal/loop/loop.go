@@ -51,13 +51,15 @@ type Config struct {
 	// it works.
 	Nominator      cluster.Nominator
 	AlwaysNominate bool
-	Replicas       cluster.Replicas                            // nil: they are not told which of them are deleted first
-	Fallback       *catalog.Catalog                            // list prices where the market has none; nil: none
-	Settings       func(cloud.ClassSpec) instancetype.Settings // how a class shapes instance types
-	Parse          inbox.Parser                                // reads a notice
-	Log            *slog.Logger
-	Tracer         trace.Tracer
-	Measure        *measure.Measure // nil: nothing is measured
+	// Unbound is a Nominator's, for plans to be checked by, nominations or not; nil: who waits is not known.
+	Unbound  func(model.PodID) (cluster.UnboundPod, bool)
+	Replicas cluster.Replicas                            // nil: they are not told which of them are deleted first
+	Fallback *catalog.Catalog                            // list prices where the market has none; nil: none
+	Settings func(cloud.ClassSpec) instancetype.Settings // how a class shapes instance types
+	Parse    inbox.Parser                                // reads a notice
+	Log      *slog.Logger
+	Tracer   trace.Tracer
+	Measure  *measure.Measure // nil: nothing is measured
 
 	Intervals Intervals
 	// Repair says which nodes are unhealthy beyond waiting.

@@ -23,7 +23,7 @@ func nominates(t *testing.T, pods ...string) *rig {
 func withPods(t *testing.T, spec string, pods ...string) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.cfg = func(c *Config) { c.Nominator = r.kube }
+	r.cfg = func(c *Config) { c.Nominator, c.Unbound = r.kube, r.kube.Unbound }
 	for _, name := range pods {
 		manifest := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: default}\nspec: {%s}", name, spec)
 		if err := r.kube.Apply(manifest); err != nil {

@@ -109,6 +109,21 @@ func (r *Registry) Load(ctx context.Context, f store.Fence) error {
 // Err is why the term is over: a write failed, and it is not known what the store holds. The next term loads it afresh.
 func (r *Registry) Err() error { return r.failure }
 
+// Interrupted are the claims whose instances AWS is about to take, by its notices, as planners read these.
+func (r *Registry) Interrupted() map[model.ClaimID]bool {
+	out := map[model.ClaimID]bool{}
+	for _, n := range r.Notices {
+		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
+			continue
+		}
+		out[n.Claim] = true
+		if id, ok := r.instances[n.InstanceID]; ok {
+			out[id] = true
+		}
+	}
+	return out
+}
+
 // Leads asks the store whether this leader still leads. Workers call it, too.
 func (r *Registry) Leads(ctx context.Context) error {
 	_, err := r.store.Commit(ctx, r.fence, store.Batch{})

@@ -152,7 +152,7 @@ const (
 	ReasonCode_REASON_CODE_ZONE_SHIFTED ReasonCode = 95
 	// Many pods of the pool have lately begun to end, and what is needed is not known before they have.
 	ReasonCode_REASON_CODE_POOL_SHRINKING ReasonCode = 96
-	// The plan was made on an inventory that is too old to be checked.
+	// The plan was made on an inventory that is too old to be checked, or a claim is for pods none of which needs a node any more.
 	ReasonCode_REASON_CODE_STALE ReasonCode = 100
 	// A live claim already serves these pods.
 	ReasonCode_REASON_CODE_DUPLICATE ReasonCode = 101
