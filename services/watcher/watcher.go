@@ -74,14 +74,6 @@ func (w *wiring) measured() ([]boot.Task, error) {
 }
 
 func (w *wiring) tasks() ([]boot.Task, error) {
-	source, err := w.source()
-	if err != nil {
-		return nil, err
-	}
-	planner, err := w.svc.Dial(w.cfg.Planner)
-	if err != nil {
-		return nil, fmt.Errorf("planner: %w", err)
-	}
 	name, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name of this watcher: %w", err)
@@ -90,6 +82,17 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 		Addresses: w.cfg.Actuator.Addresses, Dial: w.dialActuator,
 		Watcher: fmt.Sprintf("%s/%d", name, os.Getpid()), Log: w.svc.Log, Now: time.Now,
 	})
+	source, err := w.source(func(why string) {
+		actuators.Pause(why)
+		w.svc.Ready(why == "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	planner, err := w.svc.Dial(w.cfg.Planner)
+	if err != nil {
+		return nil, fmt.Errorf("planner: %w", err)
+	}
 	hub := stream.New[snapshot.Snapshot](w.cfg.Queues.Subscriber)
 	policy := w.cfg.Policy.Proto()
 	srv := server.New(hub, w.header, policy, w.cfg.Queues.Readers)
@@ -125,7 +128,8 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 	}, nil
 }
 
-func (w *wiring) source() (*kube.Source, error) {
+// source reads the API server. Lost is told why that does not work, and "" when it works again.
+func (w *wiring) source(lost func(why string)) (*kube.Source, error) {
 	client, dyn := w.cfg.Client, w.cfg.Dynamic
 	if client == nil || dyn == nil {
 		rest, err := kube.REST(w.cfg.Kubeconfig, "", "kerf-watcher/"+boot.ReadVersion().Version)
@@ -144,7 +148,7 @@ func (w *wiring) source() (*kube.Source, error) {
 	}
 	return kube.New(kube.Config{
 		Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes,
-		Repair: w.cfg.Policy.Proto().GetRepair(), Cautious: true,
+		Repair: w.cfg.Policy.Proto().GetRepair(), Cautious: true, Lost: lost,
 	})
 }
 

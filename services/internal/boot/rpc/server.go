@@ -127,8 +127,17 @@ func otelOptions(t telemetry.Tracing) []otelgrpc.Option {
 // be done at any time, and again. Call it before Serve.
 func (s *Server) HoldReadiness() (release func()) {
 	s.held = true
-	s.Health.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
-	return func() { s.Health.SetServingStatus(Readiness, healthv1.HealthCheckResponse_SERVING) }
+	s.Ready(false)
+	return func() { s.Ready(true) }
+}
+
+// Ready says from when Readiness was held on whether it serves.
+func (s *Server) Ready(is bool) {
+	status := healthv1.HealthCheckResponse_NOT_SERVING
+	if is {
+		status = healthv1.HealthCheckResponse_SERVING
+	}
+	s.Health.SetServingStatus(Readiness, status)
 }
 
 // Listen opens the configured address.

@@ -73,6 +73,8 @@ type Update struct {
 	// Whole: the batch is a whole inventory, which was asked for at Asked.
 	Whole bool
 	Asked time.Time
+	// Paused is why no leader is followed, where that is this watcher's own will; "" otherwise.
+	Paused string
 }
 
 // Client is the connection to the leader. Make it with New.
@@ -81,10 +83,53 @@ type Client struct {
 
 	mu     sync.Mutex
 	leader actuatorpb.ActuatorServiceClient // nil: none is known
+	paused string                           // why; "": it is not
+	turned chan struct{}                    // closed when paused changes
+	stop   context.CancelFunc               // ends the stream at hand; nil: there is none
 }
 
 // New makes a client; it does not connect.
-func New(cfg Config) *Client { return &Client{cfg: cfg} }
+func New(cfg Config) *Client { return &Client{cfg: cfg, turned: make(chan struct{})} }
+
+// Pause says why this watcher is to follow no leader, so that another one drives; "" has it look for one again. It ends
+// the stream at hand and waits for nothing. Safe for concurrent use.
+func (c *Client) Pause(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why == c.paused {
+		return
+	}
+	c.paused = why
+	close(c.turned)
+	c.turned = make(chan struct{})
+	if c.stop != nil && why != "" {
+		c.stop()
+	}
+}
+
+// begin is for a stream. Where the client is paused it says why, and what is closed when that changes.
+func (c *Client) begin(ctx context.Context) (stream context.Context, stop context.CancelFunc, paused string, turned <-chan struct{}) {
+	stream, stop = context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop = stop
+	return stream, stop, c.paused, c.turned
+}
+
+// rest waits until the client is not paused for that reason any more.
+func (c *Client) rest(ctx context.Context, why string, turned <-chan struct{}, out chan<- Update) {
+	c.cfg.Log.WarnContext(ctx, "this watcher does not drive until it sees the cluster again; another one does where there is one", "why", why)
+	select {
+	case out <- Update{Paused: why}:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-turned:
+		c.cfg.Log.InfoContext(ctx, "the watcher looks for the actuator's leader again")
+	case <-ctx.Done():
+	}
+}
 
 // Apply relays a plan to the leader. Safe for concurrent use.
 func (c *Client) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
@@ -111,10 +156,19 @@ func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 		said string
 	)
 	for ctx.Err() == nil {
+		stream, stop, paused, turned := c.begin(ctx)
+		if paused != "" {
+			stop()
+			c.rest(ctx, paused, turned, out)
+			s, said = newSearch(c.cfg.Addresses), ""
+			continue
+		}
 		address := s.next()
-		led, drove, err := c.follow(ctx, address, out)
-		if ctx.Err() != nil {
-			break
+		led, drove, err := c.follow(stream, address, out)
+		broken := stream.Err() == nil
+		stop()
+		if !broken { // ctx is done, or the client was paused
+			continue
 		}
 		if led {
 			s, said = newSearch(c.cfg.Addresses), ""

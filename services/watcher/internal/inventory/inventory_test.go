@@ -294,3 +294,42 @@ func TestFollowersThatPointToEachOtherAreNotChasedForEver(t *testing.T) {
 		}
 	})
 }
+
+// Who does not see the cluster any more must leave its place to another watcher, and not come back before it does.
+func TestAPausedWatcherLeavesTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left time.Time
+		a := &actuator{scripts: []script{func(s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
+			err := says(nil, whole(true, true, claims(1, "c1")))(s)
+			left = time.Now()
+			return err
+		}, says(nil, whole(true, true, claims(2, "c2")))}}
+		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
+		if first := <-w.out; !first.Driver {
+			t.Errorf("first update %+v", first)
+		}
+		begin := time.Now()
+		w.client.Pause("it can't read pods")
+		if u := <-w.out; u.Driver || len(u.Batch.Events) != 0 || u.Paused != "it can't read pods" {
+			t.Errorf("update %+v, want the end of the driving, and why", u)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		a.mu.Lock()
+		opened := a.opened
+		a.mu.Unlock()
+		if opened != 1 || left.Sub(begin) > time.Second {
+			t.Errorf("%d streams, the first one ended after %s", opened, left.Sub(begin))
+		}
+		if _, err := w.client.Apply(t.Context(), &actuatorpb.ApplyRequest{}); !errors.Is(err, inventory.ErrNoLeader) {
+			t.Errorf("Apply says %v", err)
+		}
+		w.client.Pause("")
+		if ids, _, last := w.hold(1); !last.Driver || len(ids) != 1 || last.Paused != "" {
+			t.Errorf("update %+v with claims %v", last, ids)
+		}
+		if n := strings.Count(w.log.String(), "WARN"); n != 1 {
+			t.Errorf("%d warnings, want one:\n%s", n, w.log)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/watcher/internal/sight"
 )
 
 // everyResource stands for trouble that no single resource has.
@@ -18,7 +19,8 @@ const everyResource = ""
 // health words what goes wrong between an informer and the API server, once for each kind of trouble. The informers
 // themselves try again for ever.
 type health struct {
-	log *slog.Logger
+	log   *slog.Logger
+	sight *sight.Sight
 
 	mu   sync.Mutex
 	said map[string]string // the last trouble by resource
@@ -30,6 +32,7 @@ func (h *health) failed(ctx context.Context, resource string, err error) {
 	case ctx.Err() != nil, errors.Is(err, io.EOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return
 	}
+	h.sight.Failed(resource, err)
 	subject, trouble := resource, err.Error()
 	if s := apierrors.APIStatus(nil); !errors.As(err, &s) {
 		// Not the API server's word: all resources have the same trouble, each with words of its own.
@@ -50,6 +53,7 @@ func (h *health) failed(ctx context.Context, resource string, err error) {
 
 // works notes that a resource has brought news, so that its next trouble is worth a line again.
 func (h *health) works(resource string) {
+	h.sight.Works(resource)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.said, resource)

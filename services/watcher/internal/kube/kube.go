@@ -35,6 +35,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
+	"github.com/kerf-dev/kerf/services/watcher/internal/sight"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -54,6 +55,9 @@ type Config struct {
 	// Cautious has a pod come or gone, on each node that there is at first, when it is first read: a pod may have left
 	// before, of which nothing tells. Else only pods that are there count.
 	Cautious bool
+	// Lost is told why pods or nodes have not been read for about a minute, once they were, and "" when they are again.
+	// It must not block; nil hears nothing.
+	Lost func(why string)
 }
 
 // REST is the way to the API server, as kubeconfig.Load finds it.
@@ -100,7 +104,8 @@ func New(cfg Config) (*Source, error) {
 	if cfg.Queue < 1 {
 		cfg.Queue = DefaultQueue
 	}
-	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices(), health: health{log: cfg.Log}}
+	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices()}
+	s.health = health{log: cfg.Log, sight: sight.New(cfg.Now, cfg.Lost)}
 	s.stores.selectors, s.stores.identity = map[string][]map[string]string{}, newIdentity()
 	if err := s.core(); err != nil {
 		return nil, err
@@ -162,6 +167,9 @@ func (s *Source) core() error {
 		*b.store = i.GetIndexer()
 		if err := s.watch(watched{b.resource.GroupResource().String(), i, b.keys, b.optional}); err != nil {
 			return err
+		}
+		if b.store == &s.stores.pods || b.store == &s.stores.nodes {
+			s.health.sight.Watch(b.resource.Resource, i.LastSyncResourceVersion)
 		}
 	}
 	return nil
@@ -246,7 +254,7 @@ func (s *Source) watch(w watched) error {
 
 // Run reads until ctx is done. The first batch holds everything; it is sent once every informer has listed its objects,
 // which waits for CustomResourceDefinitions that are not there yet, those of optional kinds aside. Run starts a
-// goroutine for each informer and waits for all of them.
+// goroutine for each informer, and one that looks after them, and waits for all of them.
 func (s *Source) Run(ctx context.Context, out chan<- snapshot.Batch) error {
 	done := make(chan struct{}, len(s.run))
 	for _, run := range s.run {
@@ -267,6 +275,12 @@ func (s *Source) Run(ctx context.Context, out chan<- snapshot.Batch) error {
 	s.cfg.Log.InfoContext(ctx, "read the cluster", "pods", len(s.stores.pods.ListKeys()), "nodes", len(s.stores.nodes.ListKeys()),
 		"duration", s.cfg.Now().Sub(begin))
 	s.dirty.addAll()
+	looks := make(chan struct{})
+	go func() {
+		defer close(looks)
+		s.health.sight.Run(ctx)
+	}()
+	defer func() { <-looks }()
 	for {
 		keys, all, ok := s.dirty.take(ctx)
 		if !ok {

@@ -50,6 +50,7 @@ type apiServer struct {
 	repair  *clusterpb.RepairPolicy
 	// cautious is that of the sources that are started.
 	cautious bool
+	lost     func(why string)
 }
 
 // output is a buffer that is written and read at the same time.
@@ -87,7 +88,7 @@ func (a *apiServer) start(queue int) {
 	a.t.Helper()
 	src, err := kube.New(kube.Config{
 		Client: kubeclienttest.Reader{Clientset: a.core}, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
-		Repair: a.repair, Cautious: a.cautious,
+		Repair: a.repair, Cautious: a.cautious, Lost: a.lost,
 	})
 	if err != nil {
 		a.t.Fatal(err)

@@ -208,6 +208,7 @@ type world struct {
 	t        *testing.T
 	planner  *planner
 	actuator *actuator
+	client   *inventory.Client
 	cluster  chan snapshot.Batch
 	log      *syncBuffer
 	spans    *tracetest.SpanRecorder
@@ -277,6 +278,7 @@ func newWorld(t *testing.T) *world {
 			return dial(t, func(s *grpc.Server) { actuatorpb.RegisterActuatorServiceServer(s, w.actuator) }), nil
 		},
 	})
+	w.client = client
 	tracing := telemetry.NewTracing(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans)))
 	l := loop.New(loop.Config{
 		Planner:  session.New(session.Config{Planner: plannerpb.NewPlannerServiceClient(conn)}),

@@ -81,6 +81,7 @@ type Loop struct {
 	readWhole bool // the cluster was read as a whole
 	led       bool // an actuator's leader is followed
 	driver    bool
+	paused    string      // why none is, where that is this watcher's own will
 	results   chan result // of the plan at hand
 	running   bool
 
@@ -164,7 +165,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 
 // hear takes what the leader said. When its stream has ended, it is not known who drives, so that this watcher does not.
 func (l *Loop) hear(ctx context.Context, u inventory.Update) {
-	l.led = len(u.Batch.Events) > 0
+	l.led, l.paused = len(u.Batch.Events) > 0, u.Paused
 	if u.Driver != l.driver {
 		l.driver = u.Driver
 		l.cfg.Measure.Drives(u.Driver)

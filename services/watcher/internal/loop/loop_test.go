@@ -109,6 +109,30 @@ func TestOnlyTheDriverPlans(t *testing.T) {
 	})
 }
 
+func TestAWatcherThatDoesNotSeeTheClusterPlansNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.trouble = nil
+		w.client.Pause("the watcher can't read pods")
+		w.after(time.Second)
+		w.pods("web-0")
+		w.after(time.Hour)
+		if n := len(w.planner.asked); n != 0 {
+			t.Errorf("%d plans by a watcher that does not see the cluster", n)
+		}
+		if d := cmp.Diff([]string{"the watcher can't read pods"}, w.trouble); d != "" {
+			t.Errorf("tools are told (-want +got):\n%s", d)
+		}
+		w.client.Pause("")
+		w.after(time.Second)
+		w.inventory(true, true, 3)
+		w.after(time.Second)
+		if w.actuator.count() == 0 {
+			t.Error("no plan once it sees the cluster again")
+		}
+	})
+}
+
 func TestRejectedDecisionsAreSaidAndPlannedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -69,6 +69,8 @@ func (l *Loop) admit() {
 // inTheWay is what keeps plans from being made or carried out. Where another watcher drives, that one knows.
 func (l *Loop) inTheWay() string {
 	switch {
+	case l.paused != "":
+		return l.paused
 	case !l.led:
 		return "no actuator leads that the watcher can reach (" + strings.Join(l.cfg.ActuatorAddresses, ", ") + ")"
 	case !l.driver:

@@ -1,0 +1,138 @@
+// Package sight knows whether what plans are made of above all, pods and nodes, is seen as it is. A cache whose watch is
+// lost stands still without a word, and plans that are made of it buy for pods that have long had a node.
+//
+// It is told what informers hear of the API server, and must never know a client or a cache. Start reading at Sight.
+package sight
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// lostAfter is how long the lists of a resource fail before its watch counts as lost: informers try again up to a
+	// minute apart, so that it takes one to two minutes until that is known.
+	lostAfter = 45 * time.Second
+	// sightEvery is how often a watch that is lost is looked at. It must have worked at two looks, so that what the list
+	// has brought was passed on.
+	sightEvery = 5 * time.Second
+)
+
+// Sight is whether the resources that it was given are seen. Make it with New; safe for concurrent use once it runs.
+type Sight struct {
+	now  func() time.Time
+	tell func(why string)
+
+	mu      sync.Mutex
+	begun   bool // all was read once; before, nothing is lost
+	watches []*watching
+	told    string
+}
+
+// New makes one that tells why sight is lost, and "" once it is back. Tell must not block; nil is for one that hears
+// nothing.
+func New(now func() time.Time, tell func(why string)) *Sight { return &Sight{now: now, tell: tell} }
+
+// watching is one resource's watch.
+type watching struct {
+	resource string
+	revision func() string // up to which the cache is filled
+	// since is when it first failed after the last news, at the revision then, and news that an object has come since.
+	since time.Time
+	at    string
+	news  bool
+	lost  string // why; "": it is not lost
+	seen  int    // how many looks in a row have found it at work
+}
+
+// worked says that the watch has brought something since it failed.
+func (w *watching) worked() bool { return w.news || w.revision() != w.at }
+
+// Watch adds a resource. Revision is up to which its cache is filled. Call it before Run.
+func (s *Sight) Watch(resource string, revision func() string) {
+	s.watches = append(s.watches, &watching{resource: resource, revision: revision})
+}
+
+func (s *Sight) of(resource string) *watching {
+	for _, w := range s.watches {
+		if w.resource == resource {
+			return w
+		}
+	}
+	return nil
+}
+
+// Failed notes that a resource could not be read.
+func (s *Sight) Failed(resource string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.of(resource)
+	if w == nil || !s.begun {
+		return
+	}
+	if w.since.IsZero() || w.worked() {
+		w.since, w.at, w.news = s.now(), w.revision(), false
+	}
+	w.seen = 0
+	if s.now().Sub(w.since) >= lostAfter {
+		w.lost = fmt.Sprintf("the watcher can't read %s from the API server: %v", resource, err)
+		s.say()
+	}
+}
+
+// Works notes that a resource has brought news.
+func (s *Sight) Works(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.of(resource); w != nil {
+		w.news = true
+	}
+}
+
+// Run looks at what is lost until ctx is done; call it once all was read.
+func (s *Sight) Run(ctx context.Context) {
+	s.mu.Lock()
+	s.begun = true
+	s.mu.Unlock()
+	tick := time.NewTicker(sightEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.look()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Sight) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watches {
+		if w.lost == "" || !w.worked() {
+			continue
+		}
+		if w.seen++; w.seen > 1 {
+			w.lost, w.seen, w.since = "", 0, time.Time{}
+		}
+	}
+	s.say()
+}
+
+// say tells when why sight is lost is another than before. The first watch that is lost is enough.
+func (s *Sight) say() {
+	why := ""
+	for _, w := range s.watches {
+		if why == "" {
+			why = w.lost
+		}
+	}
+	if (why == "") == (s.told == "") || s.tell == nil {
+		return
+	}
+	s.told = why
+	s.tell(why)
+}
