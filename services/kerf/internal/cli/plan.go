@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
@@ -30,6 +27,7 @@ type planFlags struct {
 	with    []string
 	rounds  int
 	catalog string
+	region  string
 	zones   []string
 	enis    uint8
 	now     string
@@ -77,7 +75,8 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
 	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
-	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
+	flags.addRegion(c)
+	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the region's by default")
 	addENIs(f, &flags.enis)
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes or NodeClaims, and for others, on which time has no bearing, always the same")
 	addStrict(c, &flags.strict)
@@ -115,6 +114,8 @@ func (p *planFlags) check() error {
 		return fmt.Errorf("--rounds %d: want 1 to %d", p.rounds, mostRounds)
 	case p.watcher != "" && len(p.files) > 0:
 		return errors.New("--watcher and -f: want the live cluster, or files; to see what files would change of it, name them with --with")
+	case p.watcher != "" && p.region != "" && len(p.with) == 0:
+		return errors.New("--watcher and --region: the live cluster has the prices of its own region")
 	case p.watcher == "" && len(p.files) == 0:
 		return errors.New("nothing to plan for: name manifests or a snapshot with -f, or a watcher with --watcher; see kerf plan --help")
 	}
@@ -186,56 +187,15 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 	if err != nil {
 		return offline.Input{}, err
 	}
-	return offline.Load(files, offline.Options{At: at, Present: std.Now(), World: p.world, Strict: p.strict})
-}
-
-// world is the catalogue that the flags name, and the zones.
-func (p *planFlags) world() (convert.World, error) {
-	c, err := p.readCatalog()
-	if err != nil {
-		return convert.World{}, err
+	asked := false
+	in, err := offline.Load(files, offline.Options{At: at, Present: std.Now(), Strict: p.strict, World: func() (convert.World, error) {
+		asked = true
+		return p.world(std)()
+	}})
+	if p.region != "" && !asked && err == nil && len(p.with) == 0 {
+		in.Warnings = append(in.Warnings, "--region "+p.region+" has no effect: a saved snapshot has the prices of its own region")
 	}
-	w := convert.World{Catalog: c, Zones: p.zones, Bundled: p.catalog == "", ReservedENIs: int64(p.enis)}
-	there, _ := w.In(convert.Places{})
-	if err := there.CheckZones(); err != nil {
-		return convert.World{}, fmt.Errorf("--zones: %w", err)
-	}
-	return w, nil
-}
-
-func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
-	if p.catalog == "" {
-		return catalog.Bundled()
-	}
-	f, err := os.Open(p.catalog)
-	if err != nil {
-		return nil, fmt.Errorf("--catalog %s: %w", p.catalog, errors.Unwrap(err)) // without the path, and open, a second time
-	}
-	defer f.Close() //nolint:errcheck // opened for reading only
-	c, err := catalog.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("--catalog %s: %w", p.catalog, err)
-	}
-	return c, nil
-}
-
-func addENIs(f *pflag.FlagSet, enis *uint8) {
-	f.Uint8Var(enis, "reserved-enis", 0, "how many network `interfaces` of each node pods can't use, as nodes.reserved_enis of the actuator's config")
-}
-
-// completeZones makes the shell suggest the catalogue's zones.
-func (p *planFlags) completeZones(c *cobra.Command) {
-	complete(c, "zones", func() []string {
-		known, err := p.readCatalog()
-		if err != nil {
-			return nil
-		}
-		names := make([]string, len(known.Zones))
-		for i, z := range known.Zones {
-			names[i] = z.Name
-		}
-		return names
-	})
+	return in, err
 }
 
 // plan makes one plan and prints it; for people before advice is looked for, which takes a while.

@@ -36,7 +36,7 @@ func (p *planFlags) edit(ctx context.Context, std IO, in *offline.Input, req *pl
 		return changed{}, err
 	}
 	std.warn(with.Warnings)
-	edited, err := preview.Edit(in.Snapshot, with.Objects, p.world, in.Now)
+	edited, err := preview.Edit(in.Snapshot, with.Objects, p.world(std), in.Now)
 	if err != nil {
 		return changed{}, offline.Locate(files, err)
 	}

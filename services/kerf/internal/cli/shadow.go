@@ -56,6 +56,7 @@ resolves of a node class comes from its status.`,
 	f.IntVar(&flags.plan.rounds, "rounds", 10, "how many `plans` are played through, one after the other, to see where they lead")
 	f.StringVar(&flags.plan.planner, "planner", "", "let the planner at this `address` plan; this process does by default")
 	f.StringVar(&flags.plan.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
+	flags.plan.addRegion(c)
 	f.StringSliceVar(&flags.plan.zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
 	addENIs(f, &flags.plan.enis)
 	flags.plan.policy = addPolicy(c)
@@ -90,7 +91,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 	if err != nil {
 		return err
 	}
-	world, err := s.plan.world()
+	world, err := s.plan.world(std)()
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,12 @@ type World struct {
 	Catalog *catalog.Catalog
 	// Bundled says that objects of another region are planned for with what is bundled of that.
 	Bundled bool
+	// Region is the one that is planned for, whatever objects name if Fixed says so, else where they name none; "" leaves
+	// it to them and to the catalogue.
+	Region string
+	Fixed  bool
+	// By says what named the region of the catalogue, for people; "" where that is not known.
+	By string
 	// Zones are those that node classes have subnets in; none means all of the catalogue's.
 	Zones []string
 	// ReservedENIs is how many network interfaces of each node pods can't use, as the actuator's config says.
@@ -247,6 +253,9 @@ func (b *Builder) assumed(w World, inv inventory, elsewhere string) []string {
 		prices := "list prices of " + w.Catalog.Region
 		if w.Catalog.ToldSpotPrices() {
 			prices = "list and spot prices of " + w.Catalog.Region
+		}
+		if w.By != "" {
+			prices += " (" + w.By + ")"
 		}
 		if len(w.Zones) == 0 && inv.assumedZones {
 			prices += ", and a subnet in each of its zones"

@@ -25,6 +25,9 @@ func (w World) CheckZones() error {
 		names = append(names, z.Name)
 	}
 	for _, z := range w.Zones {
+		if places.IsRegion(z) {
+			return fmt.Errorf("zone %s: that is a region: --region %s means all of its zones", z, z)
+		}
 		if !slices.Contains(names, z) {
 			return fmt.Errorf("zone %s: the catalogue of %s has %s; %s", z, w.Catalog.Region, strings.Join(names, ", "), cmp.Or(near.Question(z, names), "take some of them"))
 		}
@@ -39,8 +42,11 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range w.Zones {
 		p.Zone(z)
 	}
-	home := p.Home()
-	if home == "" || p.Names(w.Catalog.Region) {
+	home, by := w.home(p)
+	if by != "" && w.Bundled { // a catalogue of one's own is of its region, whatever names that too
+		w.By = by
+	}
+	if home == "" || home == w.Catalog.Region {
 		return w, ""
 	}
 	if c, err := catalog.BundledFor(home); w.Bundled && err == nil {
@@ -61,8 +67,30 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for i := range c.Types {
 		c.Types[i].Zones = names
 	}
-	return World{Catalog: c, Zones: w.Zones, ReservedENIs: w.ReservedENIs}, fmt.Sprintf("instance types and list prices of %s stand for those of %s, in each of %s: "+
+	return World{Catalog: c, By: w.By, Zones: w.Zones, ReservedENIs: w.ReservedENIs}, fmt.Sprintf("instance types and list prices of %s stand for those of %s, in each of %s: "+
 		"what is sold there differs, and so do prices; --catalog FILE takes a catalogue of that region", w.Catalog.Region, home, strings.Join(names, ", "))
+}
+
+// home is the region to plan for, and what other than the world's own flags named it; "" for the catalogue's.
+func (w World) home(p Places) (region, by string) {
+	named := p.Home() // first: it notes where volumes lie
+	switch {
+	case w.Fixed:
+		return w.Region, ""
+	case len(w.Zones) > 0:
+		by = "--zones"
+	case named != "":
+		by = "named by the files"
+	}
+	switch {
+	case w.Region != "" && p.Names(w.Region):
+		return w.Region, by
+	case p.Names(w.Catalog.Region):
+		return w.Catalog.Region, by
+	case named != "":
+		return named, by
+	}
+	return w.Region, ""
 }
 
 // with is the world of another catalogue. A zone of its region that objects name and the catalogue does not have, such
@@ -76,7 +104,7 @@ func (w World) with(c *catalog.Catalog, p Places) (_ World, assumed string) {
 		}
 	}
 	slices.SortFunc(c.Zones, func(a, b catalog.Zone) int { return strings.Compare(a.Name, b.Name) })
-	out := World{Catalog: c, Zones: w.Zones, Bundled: true, ReservedENIs: w.ReservedENIs}
+	out := World{Catalog: c, By: w.By, Zones: w.Zones, Bundled: true, ReservedENIs: w.ReservedENIs}
 	if len(added) == 0 {
 		return out, ""
 	}

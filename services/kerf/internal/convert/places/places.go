@@ -49,6 +49,9 @@ func (p *Places) Region(name string) {
 	}
 }
 
+// IsRegion says that a name has the form of a region's.
+func IsRegion(name string) bool { return regionForm.MatchString(name) }
+
 // Label notes the value of a label, if it is one of places.
 func (p *Places) Label(key, value string) {
 	switch labels.Normal(key) {
