@@ -42,7 +42,7 @@ const (
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Getenv finds an environment variable; "" when it is not set.
+	// Getenv finds an environment variable; "" when it is not set. nil finds none.
 	Getenv func(string) string
 	// Now is the clock.
 	Now func() time.Time
@@ -58,6 +58,9 @@ var errPending = errors.New("some pods stay pending")
 
 // Main runs the command line that args make up, until it is done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, args []string, std IO) int {
+	if std.Getenv == nil {
+		std.Getenv = func(string) string { return "" }
+	}
 	root := newRoot(std)
 	root.SetArgs(doubleDash(root, args))
 	err := root.ExecuteContext(ctx)

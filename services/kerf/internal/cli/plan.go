@@ -13,6 +13,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
@@ -180,7 +181,7 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 			at = std.Now()
 		}
 		return offline.Input{
-			Source: p.watcher, Snapshot: req.GetSnapshot(), Now: at, Policy: req.GetDecide().GetPolicy(), Warnings: trouble,
+			Source: p.watcher, Snapshot: req.GetSnapshot(), Currency: places.Currency(req.GetSnapshot()), Now: at, Policy: req.GetDecide().GetPolicy(), Warnings: trouble,
 		}, nil
 	}
 	files, err := read(ctx, p.files, std.In)
@@ -207,7 +208,7 @@ func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in
 	case err != nil:
 		return fmt.Errorf("%s: %w", in.Source, err)
 	}
-	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
+	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Currency: in.Currency, Assumed: in.Assumed}
 	if !p.out.json() {
 		if err := p.print(std, view); err != nil {
 			return err

@@ -23,6 +23,8 @@ type changed struct {
 	req    *plannerpb.PlanRequest
 	edited preview.Edited
 	policy bool
+	// currency is as offline.Input has it.
+	currency string
 }
 
 // edit puts the objects of --with into the snapshot.
@@ -49,7 +51,7 @@ func (p *planFlags) edit(ctx context.Context, std IO, in *offline.Input, req *pl
 		}
 		d.Policy = with.Policy
 	}
-	return changed{&plannerpb.PlanRequest{Snapshot: edited.Snapshot, Decide: d}, edited, with.Policy != nil}, nil
+	return changed{&plannerpb.PlanRequest{Snapshot: edited.Snapshot, Decide: d}, edited, with.Policy != nil, in.Currency}, nil
 }
 
 // preview plays both sides and prints them beside each other.
@@ -62,7 +64,9 @@ func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider,
 	if p.out.json() {
 		err = p.out.write(std.Out, func(w io.Writer) error { return preview.PrintJSON(w, out) })
 	} else {
-		err = preview.Print(std.Out, out, std.style())
+		style := std.style()
+		style.Currency = c.currency
+		err = preview.Print(std.Out, out, style)
 	}
 	if err == nil && len(out.With.Pending) > 0 {
 		return errPending

@@ -33,6 +33,7 @@ func TestTheRegionIsTheFlagsOrTheFilesOrTheEnvironments(t *testing.T) {
 		"zones name theirs":                   {"eu-central-1", "", []string{"--zones", "eu-west-1a"}, "list prices of eu-west-1 (--zones)"},
 		"so do files":                         {"eu-central-1", inWest, nil, "list prices of us-west-2 (named by the files), and a subnet in each of its zones"},
 		"a flag comes before the files":       {"", inWest, []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
+		"a region of China":                   {"", "", []string{"--region", "cn-north-1"}, "list prices of cn-north-1 (--region), in yuan (CNY), and a subnet in each of its zones"},
 		"a region without a catalogue":        {"", "", []string{"--region", "ap-east-2"}, "instance types and list prices of us-east-1 stand for those of ap-east-2, in each of ap-east-2a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,6 +47,21 @@ func TestTheRegionIsTheFlagsOrTheFilesOrTheEnvironments(t *testing.T) {
 				t.Errorf("said %q, printed\n%s\nwant %q assumed", r.err, r.out, tt.want)
 			}
 		})
+	}
+}
+
+// TestChinaIsBilledInYuan looks at all that has a price: totals, tables, and what the planner words.
+func TestChinaIsBilledInYuan(t *testing.T) {
+	t.Parallel()
+	args := story(inflate+"inflate-5.yaml", "--region", "cn-north-1")
+	for _, more := range [][]string{nil, {"--with", inflate + "nodepool.yaml"}} {
+		r := run(t, "", append(args, more...)...)
+		if r.code != cli.ExitOK || strings.Contains(r.out, "$") || !strings.Contains(r.out, "¥") {
+			t.Errorf("%v: exit code %d, said %q, printed\n%s", more, r.code, r.err, r.out)
+		}
+	}
+	if r := run(t, "", story(inflate+"inflate-5.yaml", "--region", "us-gov-west-1", "--advice=0")...); strings.Contains(r.out, "¥") {
+		t.Errorf("printed\n%s", r.out)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 	"github.com/kerf-dev/kerf/services/watcher"
@@ -120,7 +121,9 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 		return err
 	}
 	// The totals of hours are printed, whatever ended it.
-	return errors.Join(render.ShadowTotal(std.Out, last.Total, std.style()), err)
+	style := std.style()
+	style.Currency = places.Currency(last.Snapshot)
+	return errors.Join(render.ShadowTotal(std.Out, last.Total, style), err)
 }
 
 func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) error {
@@ -132,7 +135,7 @@ func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) err
 			return err
 		}
 		fmt.Fprintln(std.Out)
-		return render.Plan(std.Out, render.PlanView{Plan: r.Run.First, Snapshot: r.Snapshot, Assumed: r.Notes}, std.style())
+		return render.Plan(std.Out, render.PlanView{Plan: r.Run.First, Snapshot: r.Snapshot, Currency: places.Currency(r.Snapshot), Assumed: r.Notes}, std.style())
 	default:
 		return render.Shadow(std.Out, r, before, std.style())
 	}

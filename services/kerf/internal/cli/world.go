@@ -102,4 +102,3 @@ func (p *planFlags) completeZones(c *cobra.Command) {
 		return names
 	})
 }
-

@@ -155,6 +155,8 @@ func (b *Builder) Len() int { return b.objects }
 // Built is what manifests and a world make together.
 type Built struct {
 	Snapshot *clusterpb.Snapshot
+	// Currency is what prices are in, as an ISO 4217 code; "" for US dollars.
+	Currency string
 	// Assumed says in one sentence each what the snapshot holds that neither manifests nor catalogue say.
 	Assumed []string
 	// Warnings are what the user should know of the objects, a line each.
@@ -195,7 +197,7 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	inv.warnings = append(inv.warnings, b.unknownValues(w)...)
 	inv.warnings = append(inv.warnings, inv.unknownLimits(b.pools)...)
 	waiting, err := checkBuffers(s)
-	return Built{s, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err
+	return Built{s, w.Catalog.Currency, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err
 }
 
 // checkPods names the first object whose pods the planner would refuse: a class of pods has no name that users know.
@@ -256,6 +258,9 @@ func (b *Builder) assumed(w World, inv inventory, elsewhere string) []string {
 		}
 		if w.By != "" {
 			prices += " (" + w.By + ")"
+		}
+		if name := map[string]string{"CNY": "yuan (CNY)", "EUR": "euros (EUR)"}[w.Catalog.Currency]; name != "" {
+			prices += ", in " + name
 		}
 		if len(w.Zones) == 0 && inv.assumedZones {
 			prices += ", and a subnet in each of its zones"

@@ -59,7 +59,7 @@ func (w World) In(p Places) (_ World, assumed string) {
 	for _, z := range p.Zones(home) {
 		zones[z] = true
 	}
-	c := &catalog.Catalog{Region: home, Sources: w.Catalog.Sources, Types: slices.Clone(w.Catalog.Types)}
+	c := &catalog.Catalog{Region: home, Currency: w.Catalog.Currency, Sources: w.Catalog.Sources, Types: slices.Clone(w.Catalog.Types)}
 	names := slices.Sorted(maps.Keys(zones))
 	for _, z := range names {
 		c.Zones = append(c.Zones, catalog.Zone{Name: z})

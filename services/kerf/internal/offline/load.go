@@ -22,6 +22,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/template"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert/variables"
 )
 
@@ -32,6 +33,8 @@ type Input struct {
 	Snapshot *clusterpb.Snapshot
 	// Now is the time to plan for.
 	Now time.Time
+	// Currency is what prices are in, as an ISO 4217 code; "" for US dollars.
+	Currency string
 	// Policy is how the cluster weighs what its objects leave open; nil where the files do not say.
 	Policy *clusterpb.Policy
 	// Warnings are what the user should know of the files, a line each.
@@ -83,7 +86,8 @@ func fromSnapshot(f File, as format, o Options) (Input, error) {
 	case req.GetSnapshot().GetObserveTime() != nil:
 		now = req.GetSnapshot().GetObserveTime().AsTime()
 	}
-	return Input{Source: f.Name, Snapshot: req.GetSnapshot(), Now: now, Policy: req.GetDecide().GetPolicy()}, nil
+	s := req.GetSnapshot()
+	return Input{Source: f.Name, Snapshot: s, Currency: places.Currency(s), Now: now, Policy: req.GetDecide().GetPolicy()}, nil
 }
 
 func fromManifests(files []File, o Options) (Input, error) {
@@ -116,7 +120,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 		return Input{}, err
 	}
 	built, err := b.Snapshot(world, in.Now)
-	in.Snapshot, in.Assumed, in.Warnings = built.Snapshot, built.Assumed, append(in.Warnings, built.Warnings...)
+	in.Snapshot, in.Currency, in.Assumed, in.Warnings = built.Snapshot, built.Currency, built.Assumed, append(in.Warnings, built.Warnings...)
 	if err != nil {
 		return in, located(files, err)
 	}

@@ -17,6 +17,9 @@ import (
 type Style struct {
 	// Color turns on ANSI colours.
 	Color bool
+	// Currency is what money is in, as an ISO 4217 code; "" means US dollars. What is written with a dollar sign, whoever
+	// worded it, gets the sign of the currency.
+	Currency string
 	// Width is where sentences are wrapped, in columns; 0 or less means nowhere.
 	Width int
 }
@@ -113,7 +116,7 @@ func (p *Page) Rows(header table.Row, body []table.Row, numbers ...int) {
 
 // Flush writes the page.
 func (p *Page) Flush(w io.Writer) error {
-	if _, err := io.WriteString(w, p.plain(p.b.String())); err != nil {
+	if _, err := io.WriteString(w, p.priced(p.plain(p.b.String()))); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

@@ -38,3 +38,19 @@ func TestPagesShowWhatTerminalsWouldActOn(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCurrencysSignStandsWhereTheDollarsDid(t *testing.T) {
+	const text = "$0.096 an hour, -$1.2, ~$3\n  CHURN $  $/HOUR  $ an hour now\n${A} $HOME a$\n"
+	for currency, want := range map[string]string{
+		"":    text,
+		"CNY": "¥0.096 an hour, -¥1.2, ~¥3\n  CHURN ¥  ¥/HOUR  ¥ an hour now\n${A} $HOME a¥\n",
+		"EUR": "€0.096 an hour, -€1.2, ~€3\n  CHURN €  €/HOUR  € an hour now\n${A} $HOME a€\n",
+	} {
+		var out bytes.Buffer
+		p := Page{Style: Style{Currency: currency}}
+		p.b.WriteString(text)
+		if err := p.Flush(&out); err != nil || out.String() != want {
+			t.Errorf("%s: printed %q, %v, want %q", currency, out.String(), err, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,18 @@ func Dollars(micro int64) string {
 		return "-$" + Money(-micro)
 	}
 	return "$" + Money(micro)
+}
+
+// amount is a dollar sign that stands before an amount, or for the currency in a table's header.
+var amount = regexp.MustCompile(`\$(\d|/|\s)`)
+
+// priced is a text with the sign of the currency in the place of the dollar's.
+func (s Style) priced(text string) string {
+	sign := map[string]string{"CNY": "¥", "EUR": "€"}[s.Currency]
+	if sign == "" {
+		return text
+	}
+	return amount.ReplaceAllString(text, sign+"$1")
 }
 
 // EnumWord is the part of an enum value's name that people say: DISRUPTION_REASON_EMPTY is "empty".

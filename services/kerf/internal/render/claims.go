@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
@@ -15,6 +16,7 @@ type claimsPage struct{ page.Page }
 
 // Claims writes claims as a table, one line each, with their ages at now, and what they cost together.
 func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s page.Style) error {
+	s.Currency = places.Currency(&clusterpb.Snapshot{Claims: claims})
 	p := claimsPage{page.Page{Style: s}}
 	if len(claims) == 0 {
 		p.Line("no claims")

@@ -23,6 +23,8 @@ import (
 type PlanView struct {
 	Plan     *plannerpb.Plan
 	Snapshot *clusterpb.Snapshot
+	// Currency is what prices are in, as an ISO 4217 code; "" for US dollars.
+	Currency string
 	// Assumed says what the snapshot holds that is unknown, a line each.
 	Assumed []string
 	// Advice is what would make the plan better.
@@ -60,6 +62,7 @@ type planPage struct {
 }
 
 func newPlanPage(v PlanView, s page.Style) *planPage {
+	s.Currency = v.Currency
 	return &planPage{Page: page.Page{Style: s}, view: v, estimated: v.Plan.GetCostEstimated(), owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/places"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 )
@@ -17,7 +18,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 	if before != nil && !changed(r, *before) {
 		return nil
 	}
-	p := newPlanPage(PlanView{Plan: r.Run.First, Snapshot: r.Snapshot}, s)
+	p := newPlanPage(PlanView{Plan: r.Run.First, Snapshot: r.Snapshot, Currency: places.Currency(r.Snapshot)}, s)
 	p.Line("%s  %s", p.Paint(page.Bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
 	for _, c := range r.Fresh.Launches {
 		p.Item("  "+p.Paint(page.Dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",

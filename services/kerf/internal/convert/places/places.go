@@ -49,6 +49,16 @@ func (p *Places) Region(name string) {
 	}
 }
 
+// Currency is what AWS bills in where a snapshot's instances are sold, or run, as an ISO 4217 code; "" for US dollars.
+func Currency(s *clusterpb.Snapshot) string {
+	inChina := func(zone string) bool { return strings.HasPrefix(zone, "cn-") }
+	if slices.ContainsFunc(s.GetOfferings(), func(o *clusterpb.Offering) bool { return inChina(o.GetZone()) }) ||
+		slices.ContainsFunc(s.GetClaims(), func(c *clusterpb.Claim) bool { return inChina(c.GetZone()) }) {
+		return "CNY"
+	}
+	return ""
+}
+
 // IsRegion says that a name has the form of a region's.
 func IsRegion(name string) bool { return regionForm.MatchString(name) }
 
