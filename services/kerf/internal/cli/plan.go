@@ -208,7 +208,9 @@ func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in
 	case err != nil:
 		return fmt.Errorf("%s: %w", in.Source, err)
 	}
-	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Currency: in.Currency, Assumed: in.Assumed}
+	view := render.PlanView{
+		Plan: resp.GetPlan(), Snapshot: in.Snapshot, Currency: in.Currency, Policy: req.GetDecide().GetPolicy(), Gated: in.Gated, Assumed: in.Assumed,
+	}
 	if !p.out.json() {
 		if err := p.print(std, view); err != nil {
 			return err

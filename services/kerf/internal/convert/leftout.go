@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,6 +70,22 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 			"the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster")
 	}
 	return notes
+}
+
+// Gated has the pods and workloads, "namespace/name", whose pods are left out until their scheduling gates are gone, and the
+// first of these.
+func Gated(objects []runtime.Object) map[string]string {
+	out := map[string]string{}
+	for _, o := range objects {
+		p := podsIn(o)
+		if p == nil || len(p.spec.SchedulingGates) == 0 {
+			continue
+		}
+		if m, ok := o.(metav1.Object); ok {
+			out[cmp.Or(p.namespace, metav1.NamespaceDefault)+"/"+m.GetName()] = p.spec.SchedulingGates[0].Name
+		}
+	}
+	return out
 }
 
 // unprotected says that pods ask not to be disrupted, or what that costs, in words that mean nothing.

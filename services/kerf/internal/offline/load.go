@@ -37,6 +37,9 @@ type Input struct {
 	Currency string
 	// Policy is how the cluster weighs what its objects leave open; nil where the files do not say.
 	Policy *clusterpb.Policy
+	// Gated has the pods and workloads, "namespace/name", that are left out until their scheduling gates are gone, and the
+	// first of these.
+	Gated map[string]string
 	// Warnings are what the user should know of the files, a line each.
 	Warnings []string
 	// Assumed says what the snapshot holds that is unknown, a sentence each.
@@ -101,7 +104,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 	notes = append(notes, ranged...)
 	assumed, more := convert.Missing(objects)
 	objects = append(objects, assumed...)
-	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects), variables.Notes(objects))}
+	in := Input{Source: names(files), Now: o.At, Gated: convert.Gated(objects), Warnings: slices.Concat(warnings, notes, more, convert.Refused(objects), convert.Elsewhere(objects), convert.Unheeded(objects), convert.LeftOut(objects), variables.Notes(objects))}
 	if in.Now.IsZero() {
 		in.Now = timeOf(objects, o.Present)
 	}

@@ -279,6 +279,15 @@ spec:
 	}
 }
 
+func TestGatesOfFilesAreKnown(t *testing.T) {
+	t.Parallel()
+	const gated = "apiVersion: v1\nkind: Pod\nmetadata: {name: gated}\nspec: {schedulingGates: [{name: x/y}], containers: [{name: c, image: i}]}\n"
+	in, err := offline.Load(append(story(t), offline.File{Name: "more.yaml", Data: []byte(gated)}), options())
+	if err != nil || len(in.Gated) != 1 || in.Gated["default/gated"] != "x/y" {
+		t.Errorf("gates %v: %v", in.Gated, err)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
@@ -45,6 +46,9 @@ func (p *planPage) answer(a answer) {
 		p.Pending(a.pending)
 	case strings.HasPrefix(a.object, "pod/"):
 		p.placement(a.placement)
+		if a.disruption == nil {
+			p.because(a.reason)
+		}
 	case a.claim != nil:
 		p.claims([]*plannerpb.NodeClaim{a.claim})
 		p.why([]*plannerpb.NodeClaim{a.claim})
@@ -79,13 +83,17 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("pods", p.podsAndWorth(a))
 	}
 	p.removal(a)
-	if m := a.reason.GetMessage(); m != "" {
+	p.because(a.reason)
+	p.whole(a)
+}
+
+func (p *planPage) because(why *clusterpb.Reason) {
+	if m := why.GetMessage(); m != "" {
 		p.field("why", m)
 	}
-	if r := a.reason.GetRemedy(); r != "" {
+	if r := why.GetRemedy(); r != "" {
 		p.field("remedy", p.Paint(page.Green, r))
 	}
-	p.whole(a)
 }
 
 // Claims' states that have ended, as nodeFacts has them.

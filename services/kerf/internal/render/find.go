@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
+	"github.com/kerf-dev/kerf/services/kerf/internal/unplanned"
 )
 
 // answer is what a plan says about one object.
@@ -64,6 +66,9 @@ func (p *PlanView) find(object string) (answer, error) {
 func (p *PlanView) findPod(name string) (answer, error) {
 	id, err := p.podID(name)
 	if err != nil {
+		if a, ok := p.findGated(name); ok {
+			return a, nil
+		}
 		return answer{}, err
 	}
 	a := answer{object: "pod/" + id}
@@ -91,13 +96,30 @@ func (p *PlanView) findPod(name string) (answer, error) {
 			return a, nil
 		}
 	}
-	a.outcome = "stays where it is"
 	for _, pod := range p.Snapshot.GetPods() {
-		if pod.GetId() == id && pod.GetNode() != "" {
+		if pod.GetId() != id {
+			continue
+		}
+		a.outcome, a.reason = unplanned.Why(p.input(), pod)
+		if pod.GetNode() != "" {
 			a.placement = &plannerpb.Placement{Pod: id, Target: &plannerpb.Placement_Node{Node: pod.GetNode()}}
 		}
 	}
 	return a, nil
+}
+
+func (p *PlanView) input() unplanned.Input {
+	return unplanned.Input{Snapshot: p.Snapshot, Policy: p.Policy, Plan: p.Plan}
+}
+
+// findGated is a pod that is not in the snapshot, because it waits for a scheduling gate to go.
+func (p *PlanView) findGated(name string) (answer, bool) {
+	for _, id := range slices.Sorted(maps.Keys(p.Gated)) {
+		if _, short, _ := strings.Cut(id, "/"); name == id || name == short || strings.HasPrefix(name, id+"-") || strings.HasPrefix(name, short+"-") {
+			return answer{object: "pod/" + id, outcome: "waits for its scheduling gate " + p.Gated[id]}, true
+		}
+	}
+	return answer{}, false
 }
 
 // podID finds the one pod that is meant by a name.
@@ -140,6 +162,9 @@ func (p *PlanView) findNode(name string) (answer, error) {
 	if node == nil {
 		if c := p.lastOn(name); c != nil {
 			return p.withoutNode("node/"+name, c), nil
+		}
+		if p.planned(name) != nil || slices.ContainsFunc(p.Snapshot.GetClaims(), func(c *clusterpb.Claim) bool { return c.GetId() == name }) {
+			return answer{}, fmt.Errorf("explain node/%s: that is a claim; say claim/%s", name, name)
 		}
 		return answer{}, unknown("node", name, all)
 	}

@@ -13,6 +13,9 @@ func unknown(kind, name string, all []string) error {
 		return fmt.Errorf("explain %s/%s: there is no such %s, and no %s at all", kind, name, kind, kind)
 	}
 	list := near.Names(name, all)
+	if len(list) == 0 && kind == "pod" {
+		return fmt.Errorf("explain pod/%s: there is no such pod; one that has ended, or waits for a scheduling gate, is not seen", name)
+	}
 	if len(list) == 0 {
 		return fmt.Errorf("explain %s/%s: there is no such %s", kind, name, kind)
 	}

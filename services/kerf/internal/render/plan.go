@@ -25,6 +25,11 @@ type PlanView struct {
 	Snapshot *clusterpb.Snapshot
 	// Currency is what prices are in, as an ISO 4217 code; "" for US dollars.
 	Currency string
+	// Policy is what the plan was made by; nil for the default one.
+	Policy *clusterpb.Policy
+	// Gated has the pods and workloads, "namespace/name", that are left out until their scheduling gates are gone, and the
+	// first of these, as far as the input tells.
+	Gated map[string]string
 	// Assumed says what the snapshot holds that is unknown, a line each.
 	Assumed []string
 	// Advice is what would make the plan better.

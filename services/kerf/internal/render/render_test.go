@@ -252,6 +252,19 @@ func TestExplain(t *testing.T) {
 	goldentest.Check(t, "explain.txt", out.String())
 }
 
+// TestPodsBehindGatesAreExplained: of files it is known which those are, though they are not planned for.
+func TestPodsBehindGatesAreExplained(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	v.Gated = map[string]string{"shop/gated": "x/y"}
+	for _, object := range []string{"pod/gated", "pod/shop/gated", "pod/gated-0"} {
+		var out strings.Builder
+		if err := render.Explain(&out, v, object, page.Style{}); err != nil || out.String() != "pod/shop/gated  waits for its scheduling gate x/y\n" {
+			t.Errorf("%s: %v, printed %q", object, err, out.String())
+		}
+	}
+}
+
 // TestWhatBecameOfANodeThatIsGone: its claim is kept for a while, and so is the decision to take it away.
 func TestWhatBecameOfANodeThatIsGone(t *testing.T) {
 	t.Parallel()
@@ -400,6 +413,7 @@ func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
 		"half a name":                    {"node/foreig", "did you mean node/foreign"},
 		"a pod of another namespace":     {"pod/ops/web-1", "pod/shop/web-1"},
 		"a claim's name with a slip":     {"claim/default-9", "did you mean claim/default-1, claim/default-2"},
+		"a claim as a node":              {"node/default-1", "that is a claim; say claim/default-1"},
 		"a name that two pods have":      {"pod/web-0", "2 pods have this name"},
 		"a kind that is not explained":   {"pool/x", "want node/NAME"},
 		"a name without a kind":          {"web-0", "want node/NAME"},

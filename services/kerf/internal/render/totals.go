@@ -9,6 +9,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
+	"github.com/kerf-dev/kerf/services/kerf/internal/unplanned"
 )
 
 // hoursPerMonth is what AWS multiplies by: 365 days over twelve months.
@@ -17,6 +18,9 @@ const hoursPerMonth = 730
 func (p *planPage) totals() {
 	p.Heading("SUMMARY", "")
 	p.Item(p.label("pods"), p.podsSentence())
+	if s := unplanned.Others(p.view.input()); s != "" {
+		p.Item(p.label("not planned"), s)
+	}
 	if s := p.bufferSentence(); s != "" {
 		p.Item(p.label("buffers"), s)
 	}
