@@ -252,6 +252,25 @@ func TestExplain(t *testing.T) {
 	goldentest.Check(t, "explain.txt", out.String())
 }
 
+// TestAGapThatLimitsMakeIsSaidToBeTheirs: the bound is that of the cheapest nodes, which a pool's limit may forbid.
+func TestAGapThatLimitsMakeIsSaidToBeTheirs(t *testing.T) {
+	t.Parallel()
+	const text = "; the bound leaves out limits of pools, and spot has reached one"
+	for limit, want := range map[int64]bool{2: true, 8: false} {
+		v := everything()
+		v.Snapshot.NodePools = []*clusterpb.NodePool{{Name: "default"}, {Name: "spot", Limits: []*clusterpb.Amount{{Resource: "cpu", Value: limit * 1000}}}}
+		var types []*clusterpb.InstanceType
+		for _, name := range []string{"m5.large", "c5.large"} {
+			types = append(types, &clusterpb.InstanceType{Name: name, Capacity: []*clusterpb.Amount{{Resource: "cpu", Value: 2000}}})
+		}
+		v.Snapshot.Catalogs = []*clusterpb.Catalog{{InstanceTypes: types}}
+		var out strings.Builder
+		if err := render.Plan(&out, v, page.Style{}); err != nil || strings.Contains(out.String(), text) != want {
+			t.Errorf("a limit of %d CPUs: %v, printed\n%s", limit, err, out.String())
+		}
+	}
+}
+
 // TestPodsBehindGatesAreExplained: of files it is known which those are, though they are not planned for.
 func TestPodsBehindGatesAreExplained(t *testing.T) {
 	t.Parallel()

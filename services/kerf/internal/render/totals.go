@@ -8,6 +8,7 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/limits"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/unplanned"
 )
@@ -183,7 +184,11 @@ func (p *planPage) gapSentence(b *plannerpb.LowerBound) string {
 	if b.GetGap() <= 0 {
 		return "none: this plan is the cheapest there is" + about
 	}
-	return fmt.Sprintf("%.1f%%: this plan is at most that much more expensive than the cheapest%s", b.GetGap()*100, about)
+	out := fmt.Sprintf("%.1f%%: this plan is at most that much more expensive than the cheapest%s", b.GetGap()*100, about)
+	if reached := limits.Reached(p.view.Snapshot, p.view.Plan); len(reached) > 0 {
+		out += fmt.Sprintf("; the bound leaves out limits of pools, and %s %s reached one", page.Some(reached, page.MostNames), verb(len(reached), "has", "have"))
+	}
+	return out
 }
 
 // advice lists changes that would make the plan better, with what each would do.

@@ -1,0 +1,52 @@
+package limits_test
+
+import (
+	"strings"
+	"testing"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/limits"
+)
+
+func TestPoolsThatHaveReachedALimit(t *testing.T) {
+	t.Parallel()
+	cpu := func(name string, milli int64) *clusterpb.InstanceType {
+		return &clusterpb.InstanceType{Name: name, Capacity: []*clusterpb.Amount{{Resource: "cpu", Value: milli}}}
+	}
+	buy := func(pool, instanceType string) *plannerpb.NodeClaim {
+		return &plannerpb.NodeClaim{NodePool: pool, Offerings: []*clusterpb.RankedOffering{{InstanceType: instanceType}}}
+	}
+	limit := func(resource string, n int64) []*clusterpb.Amount {
+		return []*clusterpb.Amount{{Resource: resource, Value: n}}
+	}
+	runs := &clusterpb.Claim{NodePool: "spot", InstanceType: "large"}
+	gone := &clusterpb.Claim{NodePool: "spot", InstanceType: "large", State: clusterpb.ClaimState_CLAIM_STATE_GONE}
+	for name, tt := range map[string]struct {
+		limits []*clusterpb.Amount
+		claims []*clusterpb.Claim
+		buys   []*plannerpb.NodeClaim
+		want   string
+	}{
+		"no limit":                         {nil, nil, []*plannerpb.NodeClaim{buy("spot", "large")}, ""},
+		"one that is far away":             {limit("cpu", 6000), nil, []*plannerpb.NodeClaim{buy("spot", "large")}, ""},
+		"one that the new nodes reach":     {limit("cpu", 3000), nil, []*plannerpb.NodeClaim{buy("spot", "large")}, "spot"},
+		"one that nodes have reached":      {limit("cpu", 3000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "large")}, "spot"},
+		"one that nodes had reached":       {limit("cpu", 3000), []*clusterpb.Claim{gone}, []*plannerpb.NodeClaim{buy("other", "large")}, ""},
+		"capacity for small nodes, if any": {limit("cpu", 3000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "small")}, ""},
+		"a number of nodes":                {limit("nodes", 1), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "small")}, "spot"},
+		"one of a resource of no new node": {limit("nvidia.com/gpu", 0), nil, []*plannerpb.NodeClaim{buy("spot", "large")}, ""},
+		"nothing bought":                   {limit("cpu", 1000), []*clusterpb.Claim{runs}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &clusterpb.Snapshot{
+				NodePools: []*clusterpb.NodePool{{Name: "other"}, {Name: "spot", Limits: tt.limits}}, Claims: tt.claims,
+				Catalogs: []*clusterpb.Catalog{{InstanceTypes: []*clusterpb.InstanceType{cpu("small", 1000), cpu("large", 2000)}}},
+			}
+			if got := strings.Join(limits.Reached(s, &plannerpb.Plan{NodeClaims: tt.buys}), ", "); got != tt.want {
+				t.Errorf("%q have reached a limit, want %q", got, tt.want)
+			}
+		})
+	}
+}
