@@ -12,6 +12,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	coreconvert "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // defaultAdviceTime is how long a user waits for advice who did not say.
@@ -59,7 +60,7 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 	}
 	s.progress("")
 	if s.late {
-		warning = fmt.Sprintf("advice was looked for until %s had passed, with %d changes tried: --advice-time 1m looks longer, --advice 0 not at all", p.adviceTime, s.tried)
+		warning = fmt.Sprintf("advice was looked for until %s had passed, with %s tried: --advice-time 1m looks longer, --advice 0 not at all", p.adviceTime, page.Count(s.tried, "change"))
 	}
 	return found, warning, nil
 }

@@ -498,7 +498,7 @@ func TestWhatIsNoCommandOrArgumentIsAnError(t *testing.T) {
 // TestAdviceTakesNoLongerThanItMay: the clock goes on by a second whenever it is looked at, also in the middle of a plan.
 func TestAdviceTakesNoLongerThanItMay(t *testing.T) {
 	t.Parallel()
-	for within, want := range map[string]string{"5s": "advice was looked for until 5s had passed, with 1 changes tried", "1s": "until 1s had passed", "0s": ""} {
+	for within, want := range map[string]string{"5s": "advice was looked for until 5s had passed, with 1 change tried", "1s": "until 1s had passed", "0s": ""} {
 		t.Run(within, func(t *testing.T) {
 			t.Parallel()
 			now := present()

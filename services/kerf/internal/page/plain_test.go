@@ -54,3 +54,14 @@ func TestTheCurrencysSignStandsWhereTheDollarsDid(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountsHaveAsManyDigitsAsTellSomething(t *testing.T) {
+	for micro, want := range map[int64]string{
+		0: "$0.000", 96_000: "$0.096", 4_200: "$0.0042", 28_752: "$0.02875", 316_752: "$0.31675", 10_382_863: "$10.383", 64_320: "$0.06432",
+		136: "$0.000136", -28_752: "-$0.02875", 999_999: "$1.000", 95_999: "$0.096", 1_000_000: "$1.000",
+	} {
+		if got := Dollars(micro); got != want {
+			t.Errorf("%d is written %s, want %s", micro, got, want)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,18 +13,23 @@ import (
 // MostNames is how many names of a list are written out.
 const MostNames = 3
 
-// Money writes micro-dollars with three digits after the point, more where they are needed: 0.096.
+// Money writes micro-dollars with three digits after the point, more where they tell something: 0.096, 0.02875.
 func Money(micro int64) string { return Fixed(micro, Digits(micro)) }
 
-// Digits is how many digits after the point the amounts need, at least three.
+// Digits is how many digits after the point the amounts need, at least three: of dollars and more no one reads more, and
+// prices below that have five at most, but for the tiny ones that would be nothing then.
 func Digits(amounts ...int64) int {
 	most := 3
 	for _, a := range amounts {
-		for n := 6; n > most; n-- {
-			if a%int64(math.Pow10(6-n+1)) != 0 {
-				most = n
-			}
+		digits := 5
+		switch {
+		case max(a, -a) >= 1_000_000:
+			digits = 3
+		case max(a, -a) < 1_000:
+			digits = 6
 		}
+		text := Fixed(a, digits)
+		most = max(most, len(strings.TrimRight(text, "0"))-strings.IndexByte(text, '.')-1)
 	}
 	return most
 }

@@ -50,8 +50,8 @@ func TestAShadowIsSilentWhileNothingChanges(t *testing.T) {
 		want   string
 	}{
 		"nothing changes":                 {func(*shadow.Report) {}, ""},
-		"the cluster gets more expensive": {func(r *shadow.Report) { r.Run.CostBefore++ }, "2 nodes, $0.384001 an hour"},
-		"Kerf would do it for less":       {func(r *shadow.Report) { r.Run.CostAfter-- }, "with Kerf $0.095999 (-75.0%) after 3 rounds"},
+		"the cluster gets more expensive": {func(r *shadow.Report) { r.Run.CostBefore += 10 }, "2 nodes, $0.38401 an hour"},
+		"Kerf would do it for less":       {func(r *shadow.Report) { r.Run.CostAfter -= 10 }, "with Kerf $0.09599 (-75.0%) after 3 rounds"},
 		"a decision is none any more": {
 			func(r *shadow.Report) { r.Fresh.Gone = 2 }, "2 decisions of the plan before",
 		},

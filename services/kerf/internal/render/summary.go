@@ -151,12 +151,15 @@ func (p *planPage) searched() string {
 	if s.GetCandidates() == 0 {
 		return "no node may be removed to save money"
 	}
-	all := "all"
-	if s.GetJudged() < s.GetCandidates() {
-		all = fmt.Sprintf("%d of", s.GetJudged())
+	all := "all " + page.Count(int(s.GetCandidates()), "node")
+	switch {
+	case s.GetJudged() < s.GetCandidates():
+		all = fmt.Sprintf("%d of %s", s.GetJudged(), page.Count(int(s.GetCandidates()), "node"))
+	case s.GetCandidates() == 1:
+		all = "the one node"
 	}
-	out := fmt.Sprintf("%s %s that may be removed to save money %s judged, and %s tried",
-		all, page.Count(int(s.GetCandidates()), "node"), verb(int(s.GetCandidates()), "was", "were"), page.Count(int(s.GetTried()), "set"))
+	out := fmt.Sprintf("%s that may be removed to save money %s judged, and %s tried",
+		all, verb(int(s.GetCandidates()), "was", "were"), page.Count(int(s.GetTried()), "set"))
 	if s.GetResumeAfter() != "" {
 		out += "; the search ended at " + s.GetResumeAfter() + ", and the next plan goes on there"
 	}
