@@ -38,12 +38,15 @@ func (o Owned) Put(s *clusterpb.Snapshot, types *catalog.Catalog) (notes []strin
 		p.prices[offeringOf(f.GetInstanceType(), f.GetZone(), f.GetCapacityType())] = f.GetPriceMicroUsdPerHour()
 	}
 	waiting := 0
+	var unlabeled []string
 	for _, claim := range o.Claims {
 		switch out, err := p.claim(claim); {
 		case claim.Labels[labels.NodePool] == "":
 			notes = append(notes, fmt.Sprintf(
 				"NodeClaim %s belongs to no pool: nothing is launched for it, and it does not count; write a NodePool, with spec.replicas for nodes that wait for no pod", claim.Name,
 			))
+		case claim.Labels[labels.InstanceType] == "" && claim.Status.ProviderID != "":
+			unlabeled = append(unlabeled, claim.Name)
 		case claim.Labels[labels.InstanceType] == "":
 			waiting++ // no one knows what it will be
 		case err != nil:
@@ -52,7 +55,13 @@ func (o Owned) Put(s *clusterpb.Snapshot, types *catalog.Catalog) (notes []strin
 			s.Claims = append(s.Claims, out)
 		}
 	}
-	if waiting > 0 {
+	if len(unlabeled) > 0 {
+		notes = append(notes, fmt.Sprintf("NodeClaims without the label %s do not count, as nothing says what they cost: %s", labels.InstanceType, few(unlabeled)))
+	}
+	switch {
+	case waiting == 1:
+		notes = append(notes, "1 NodeClaim is not launched yet, and does not count")
+	case waiting > 1:
 		notes = append(notes, fmt.Sprintf("%d NodeClaims are not launched yet, and do not count", waiting))
 	}
 	slices.SortFunc(s.GetClaims(), func(a, b *clusterpb.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })

@@ -259,14 +259,20 @@ func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	o := objects()
 	o.Classes[0].Spec.PlacementGroupSelector = &awsv1.PlacementGroupSelector{Name: "near"}
 	waiting, lone := nodeClaim("c3", "", ""), nodeClaim("c4", "", "m5.large")
+	unlabeled := nodeClaim("c5", "n5", "")
 	delete(waiting.Labels, labels.InstanceType)
+	delete(unlabeled.Labels, labels.InstanceType)
+	waiting.Status.ProviderID = ""
 	delete(lone.Labels, labels.NodePool)
-	o.Claims = append(o.Claims, waiting, lone)
+	o.Claims = append(o.Claims, waiting, lone, unlabeled)
 	s, notes := complete(t, o)
 	if len(s.GetClaims()) != 2 || s.GetNodeClasses()[0].GetNotReady() != nil {
 		t.Errorf("%d claims, class %v", len(s.GetClaims()), s.GetNodeClasses()[0])
 	}
-	for _, want := range []string{"spec.placementGroupSelector", "1 NodeClaims are not launched", "NodeClaim c4 belongs to no pool"} {
+	for _, want := range []string{
+		"spec.placementGroupSelector", "1 NodeClaim is not launched yet, and does not count",
+		"NodeClaims without the label node.kubernetes.io/instance-type do not count, as nothing says what they cost: c5", "NodeClaim c4 belongs to no pool",
+	} {
 		if !strings.Contains(strings.Join(notes, "\n"), want) {
 			t.Errorf("notes %q, without %q", notes, want)
 		}
