@@ -27,8 +27,8 @@ func newCatalog() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog",
 		Short: "Instance types and prices of a region, as a file",
-		Long: `A catalogue is what a region sells: instance types, zones and prices. kerf plan has one of
-each region built in, and takes another with --catalog.`,
+		Long: `A catalogue is what a region sells: instance types, zones and prices. kerf plan has those of
+most regions built in, and takes another with --catalog.`,
 		Example: `  kerf catalog fetch --region eu-central-1
   kerf plan --catalog catalog-eu-central-1.json -f manifests/
 
