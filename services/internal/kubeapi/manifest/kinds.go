@@ -94,14 +94,15 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	return skipIt, ""
 }
 
-// misplaced is where a kind of Kubernetes' own is that one of its other groups was given for, such as v1 for a Deployment.
+// misplaced is what a kind of Kubernetes' own is called for which another of its groups was given, or other letters, such as
+// v1 Deployment or apps/v1 deployment: it would go for one that planning does not look at.
 func (k *kinds) misplaced(group, kind string) string {
 	if len(k.ofGroup(group)) == 0 {
 		return ""
 	}
 	for known, names := range k.used {
-		if slices.Contains(names, kind) {
-			return known.String()
+		if at := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, kind) }); at >= 0 {
+			return known.String() + " " + names[at]
 		}
 	}
 	return ""

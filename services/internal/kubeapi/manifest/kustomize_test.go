@@ -18,7 +18,7 @@ func TestPatchesAreNoObjects(t *testing.T) {
 		{"k8s/base/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [web.yaml]\n"},
 		{"k8s/base/web.yaml", web + "spec: {replicas: 3}\n"},
 		{"k8s/prod/a.yaml", web + "spec: {replicas: 9}\n"},
-		{"k8s/prod/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../base]\npatches: [{path: a.yaml}]\n"},
+		{"k8s/prod/kustomization.yaml", "kind: Kustomization\nresources: [../base]\npatches: [{path: a.yaml}]\n"},
 	} {
 		sources = append(sources, manifest.Source{Name: f.name, Reader: strings.NewReader(f.text), Found: true})
 	}

@@ -33,7 +33,7 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 	switch {
 	case gv.Group == autoMode:
 		return foreignIt, autoModeText
-	case gv.Group == "kustomize.config.k8s.io":
+	case gv.Group == "kustomize.config.k8s.io" || kustomize.Is(gv.String(), kind):
 		return kustomizeIt, ""
 	case gv.Group == "" && gv.Version == "v1" && kind == "ReplicationController":
 		return controllerIt, ""

@@ -102,7 +102,7 @@ func (r *reader) manifests(docs []document) []document {
 			r.warn(d.place, "", "", "skipped"+template.MeantFor(d.text, ""))
 		case d.err != nil:
 			return false
-		case kjson.UnmarshalCaseSensitivePreserveInts(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":
+		case kjson.UnmarshalCaseSensitivePreserveInts(d.json, &h) != nil || (h.APIVersion == "" || h.Kind == "") && !kustomize.Is(h.APIVersion, h.Kind):
 			r.warn(d.place, "", "", "skipped: no Kubernetes object")
 		default:
 			return false
@@ -188,7 +188,7 @@ func (r *reader) object(doc document, depth int) {
 		r.fail(doc.place, "", "", problem)
 		return
 	}
-	if h.APIVersion == "" || h.Kind == "" {
+	if (h.APIVersion == "" || h.Kind == "") && !kustomize.Is(h.APIVersion, h.Kind) {
 		r.fail(doc.place, h.title(), "", "not a Kubernetes object: apiVersion or kind is missing")
 		return
 	}

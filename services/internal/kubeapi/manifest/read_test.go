@@ -393,7 +393,9 @@ func TestAWrongValueIsNamed(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"a unit that is none":           {pool + "spec: {limits: {memory: 4GB}}", `spec.limits.memory: want a quantity such as 2, 500m or 4Gi, got "4GB"`},
 		"limits of v1alpha5":            {pool + "spec: {limits: {resources: {cpu: 1}}}", "spec.limits.resources: want a quantity such as 2, 500m or 4Gi; since v1beta1 what is limited stands right under spec.limits"},
-		"a group that has no such kind": {"apiVersion: v1\nkind: Deployment\nmetadata: {name: a}", "apiVersion: v1 has no Deployment: write apps/v1"},
+		"a kind in small letters":       {"apiVersion: apps/v1\nkind: deployment\nmetadata: {name: a}", "apiVersion: apps/v1 has no deployment: write apps/v1 Deployment"},
+		"a pool in small letters":       {"apiVersion: karpenter.sh/v1\nkind: nodepool\nmetadata: {name: a}", "did you mean NodePool?"},
+		"a group that has no such kind": {"apiVersion: v1\nkind: Deployment\nmetadata: {name: a}", "apiVersion: v1 has no Deployment: write apps/v1 Deployment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml"); err == nil || !strings.HasSuffix(err.Error(), tt.want) {

@@ -20,6 +20,9 @@ func IsFile(name string) bool {
 	}
 }
 
+// Is tells a kustomization without an apiVersion, which kustomize adds.
+func Is(apiVersion, kind string) bool { return apiVersion == "" && kind == "Kustomization" }
+
 // Patches are the names of the files with patches, and of those with settings of transformations, that the kustomization
 // in a file of this name refers to. Its text is JSON.
 func Patches(name string, text []byte) []string {
