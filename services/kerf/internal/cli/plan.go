@@ -17,6 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/world"
 	"github.com/kerf-dev/kerf/services/planner"
 )
 
@@ -27,10 +28,7 @@ type planFlags struct {
 	planner string
 	with    []string
 	rounds  int
-	catalog string
-	region  string
-	zones   []string
-	enis    uint8
+	buy     world.Flags
 	now     string
 	explain string
 	strict  bool
@@ -75,10 +73,10 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.planner, "planner", "", "let the planner at this `address` plan, such as "+planner.DefaultListen+"; this process does by default")
 	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
 	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")
-	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
+	f.StringVar(&flags.buy.Catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	flags.addRegion(c)
-	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the region's by default")
-	addENIs(f, &flags.enis)
+	f.StringSliceVar(&flags.buy.Zones, "zones", nil, "the `zones` that there are subnets in; all of the region's by default")
+	addENIs(f, &flags.buy.ENIs)
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes or NodeClaims, and for others, on which time has no bearing, always the same")
 	addStrict(c, &flags.strict)
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
@@ -115,7 +113,7 @@ func (p *planFlags) check() error {
 		return fmt.Errorf("--rounds %d: want 1 to %d", p.rounds, mostRounds)
 	case p.watcher != "" && len(p.files) > 0:
 		return errors.New("--watcher and -f: want the live cluster, or files; to see what files would change of it, name them with --with")
-	case p.watcher != "" && p.region != "" && len(p.with) == 0:
+	case p.watcher != "" && p.buy.Region != "" && len(p.with) == 0:
 		return errors.New("--watcher and --region: the live cluster has the prices of its own region")
 	case p.watcher == "" && len(p.files) == 0:
 		return errors.New("nothing to plan for: name manifests or a snapshot with -f, or a watcher with --watcher; see kerf plan --help")
@@ -193,8 +191,8 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 		asked = true
 		return p.world(std)()
 	}})
-	if p.region != "" && !asked && err == nil && len(p.with) == 0 {
-		in.Warnings = append(in.Warnings, "--region "+p.region+" has no effect: a saved snapshot has the prices of its own region")
+	if p.buy.Region != "" && !asked && err == nil && len(p.with) == 0 {
+		in.Warnings = append(in.Warnings, "--region "+p.buy.Region+" has no effect: a saved snapshot has the prices of its own region")
 	}
 	return in, err
 }

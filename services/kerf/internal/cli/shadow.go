@@ -56,10 +56,10 @@ resolves of a node class comes from its status.`,
 	f.BoolVar(&flags.once, "once", false, "make one plan, and show it in full")
 	f.IntVar(&flags.plan.rounds, "rounds", 10, "how many `plans` are played through, one after the other, to see where they lead")
 	f.StringVar(&flags.plan.planner, "planner", "", "let the planner at this `address` plan; this process does by default")
-	f.StringVar(&flags.plan.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
+	f.StringVar(&flags.plan.buy.Catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	flags.plan.addRegion(c)
-	f.StringSliceVar(&flags.plan.zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
-	addENIs(f, &flags.plan.enis)
+	f.StringSliceVar(&flags.plan.buy.Zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
+	addENIs(f, &flags.plan.buy.ENIs)
 	flags.plan.policy = addPolicy(c)
 	flags.plan.out = addOutput(c, "table")
 	flags.plan.completeZones(c)
@@ -92,7 +92,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 	if err != nil {
 		return err
 	}
-	world, err := s.plan.world(std)()
+	where, err := s.plan.world(std)()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 		return fmt.Errorf("%w (here: --kubeconfig and --context)", err)
 	}
 	cfg := shadow.Config{
-		Source: shadow.Observed(observer), Decide: s.plan.client.decider(s.plan.planner), Policy: policy, World: world,
+		Source: shadow.Observed(observer), Decide: s.plan.client.decider(s.plan.planner), Policy: policy, World: where,
 		Interval: s.interval, For: s.forTime, Rounds: s.plan.rounds, Now: std.Now,
 	}
 	if s.once {
