@@ -44,10 +44,11 @@ func (p *planPage) answer(a answer) {
 	switch {
 	case a.pending != nil:
 		p.Pending(a.pending)
+		hints(p, a.pending.GetPod())
 	case strings.HasPrefix(a.object, "pod/"):
 		p.placement(a.placement)
 		if a.disruption == nil {
-			p.because(a.reason)
+			because(p, a.reason)
 		}
 	case a.claim != nil:
 		p.claims([]*plannerpb.NodeClaim{a.claim})
@@ -83,11 +84,11 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("pods", p.podsAndWorth(a))
 	}
 	p.removal(a)
-	p.because(a.reason)
+	because(p, a.reason)
 	p.whole(a)
 }
 
-func (p *planPage) because(why *clusterpb.Reason) {
+func because(p *planPage, why *clusterpb.Reason) {
 	if m := why.GetMessage(); m != "" {
 		p.field("why", m)
 	}
@@ -130,7 +131,7 @@ func (p *planPage) podsAndWorth(a answer) string {
 	if len(a.pods) == 0 {
 		return "none but DaemonSets'"
 	}
-	out := p.owners.sum(a.pods)
+	out := p.owners.Sum(a.pods)
 	switch {
 	case a.node.waste == 0 || a.node.price <= 0:
 	case a.node.waste >= a.node.price:

@@ -49,7 +49,7 @@ func (p *planPage) answerJSON(w io.Writer, a answer) error {
 		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.estimated, f.waste, f.removed}
 	}
 	for _, id := range a.pods {
-		out.Pods = append(out.Pods, podJSON{ID: id, Owner: p.owners.byPod[id]})
+		out.Pods = append(out.Pods, podJSON{ID: id, Owner: p.owners.Of(id)})
 	}
 	for _, part := range []struct {
 		to   *json.RawMessage

@@ -16,7 +16,9 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/owners"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
+	"github.com/kerf-dev/kerf/services/kerf/internal/slips"
 )
 
 // PlanView is a plan with what it was made from.
@@ -61,14 +63,15 @@ func Advice(w io.Writer, v PlanView, s page.Style) error {
 type planPage struct {
 	page.Page
 	view      PlanView
-	owners    owners
+	owners    owners.Owners
 	nodes     map[string]string // by claim
 	estimated bool              // some prices in sums are estimates
+	slips     *slips.Known      // nil until they are looked for
 }
 
 func newPlanPage(v PlanView, s page.Style) *planPage {
 	s.Currency = v.Currency
-	return &planPage{Page: page.Page{Style: s}, view: v, estimated: v.Plan.GetCostEstimated(), owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
+	return &planPage{Page: page.Page{Style: s}, view: v, estimated: v.Plan.GetCostEstimated(), owners: owners.In(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 
 func (p *planPage) launches() {
@@ -112,7 +115,7 @@ func (p *planPage) claims(claims []*plannerpb.NodeClaim) {
 			name = fmt.Sprintf("%s and %d more", name, r.claims-1)
 		}
 		body[i] = table.Row{
-			name, p.Paint(page.Cyan, r.shape), r.capacity, r.zones, p.owners.sum(r.pods), price(r.price, r.estimated, places),
+			name, p.Paint(page.Cyan, r.shape), r.capacity, r.zones, p.owners.Sum(r.pods), price(r.price, r.estimated, places),
 		}
 	}
 	p.Rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, body, 6)
@@ -145,7 +148,7 @@ func (p *planPage) alike(c *plannerpb.NodeClaim) alike {
 	}
 	return alike{
 		pool: c.GetNodePool(), shape: best.GetInstanceType(), capacity: capacityType(best.GetCapacityType()), zones: zones(in),
-		each: c.GetPriceMicroUsdPerHour(), estimated: best.GetPriceEstimated(), sum: p.owners.sum(c.GetPods()),
+		each: c.GetPriceMicroUsdPerHour(), estimated: best.GetPriceEstimated(), sum: p.owners.Sum(c.GetPods()),
 	}
 }
 
@@ -246,10 +249,21 @@ func (p *planPage) pending() {
 		}
 		title := g.pods[0]
 		if len(g.pods) > 1 {
-			title = p.owners.sum(g.pods)
+			title = p.owners.Sum(g.pods)
 		}
 		p.Line("  %s", p.Paint(page.Bold, title))
 		p.Pending(g.pod)
+		hints(p, g.pod.GetPod())
+	}
+}
+
+// hints ask what was meant by values that pods ask of nodes and nothing has.
+func hints(p *planPage, pod string) {
+	if p.slips == nil {
+		p.slips = new(slips.In(p.view.Snapshot))
+	}
+	for _, hint := range p.slips.Of(pod) {
+		p.Item("    "+p.Paint(page.Dim, "hint    "), p.Paint(page.Green, hint))
 	}
 }
 
@@ -257,7 +271,7 @@ func (p *planPage) pendingGroups() []pendingGroup {
 	index := map[string]int{}
 	var out []pendingGroup
 	for _, pod := range p.view.Plan.GetPending() {
-		parts := []string{p.owners.of(pod.GetPod()), pod.GetReason().GetMessage()}
+		parts := []string{p.owners.Name(pod.GetPod()), pod.GetReason().GetMessage()}
 		for _, m := range pod.GetPools() {
 			parts = append(parts, m.GetNodePool(), m.GetReason().GetMessage())
 		}

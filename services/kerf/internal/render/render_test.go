@@ -271,37 +271,6 @@ func TestAGapThatLimitsMakeIsSaidToBeTheirs(t *testing.T) {
 	}
 }
 
-func TestWhatWasJudgedIsSaidAsOneSpeaks(t *testing.T) {
-	t.Parallel()
-	for want, s := range map[string]*plannerpb.DisruptionSummary{
-		"the one node that may be removed to save money was judged":                    {Candidates: 1, Judged: 1},
-		"all 3 nodes that may be removed to save money were judged":                    {Candidates: 3, Judged: 3},
-		"2 of 3 nodes that may be removed to save money were judged":                   {Candidates: 3, Judged: 2},
-		"no node may be removed to save money\n":                                       {},
-		"the one node that may be removed to save money was judged, and 1 set tried\n": {Candidates: 1, Judged: 1, Tried: 1},
-	} {
-		v := everything()
-		v.Plan.DisruptionSummary = s
-		var out strings.Builder
-		if err := render.Plan(&out, v, page.Style{}); err != nil || !strings.Contains(out.String(), want) {
-			t.Errorf("%v, printed\n%s\nwant %q", err, out.String(), want)
-		}
-	}
-}
-
-// TestPodsBehindGatesAreExplained: of files it is known which those are, though they are not planned for.
-func TestPodsBehindGatesAreExplained(t *testing.T) {
-	t.Parallel()
-	v := everything()
-	v.Gated = map[string]string{"shop/gated": "x/y"}
-	for _, object := range []string{"pod/gated", "pod/shop/gated", "pod/gated-0"} {
-		var out strings.Builder
-		if err := render.Explain(&out, v, object, page.Style{}); err != nil || out.String() != "pod/shop/gated  waits for its scheduling gate x/y\n" {
-			t.Errorf("%s: %v, printed %q", object, err, out.String())
-		}
-	}
-}
-
 // TestWhatBecameOfANodeThatIsGone: its claim is kept for a while, and so is the decision to take it away.
 func TestWhatBecameOfANodeThatIsGone(t *testing.T) {
 	t.Parallel()

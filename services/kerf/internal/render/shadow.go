@@ -22,7 +22,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 	p.Line("%s  %s", p.Paint(page.Bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
 	for _, c := range r.Fresh.Launches {
 		p.Item("  "+p.Paint(page.Dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
-			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), dollars(c.GetPriceMicroUsdPerHour(), first(c.GetOfferings()).GetPriceEstimated())))
+			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.Sum(c.GetPods()), dollars(c.GetPriceMicroUsdPerHour(), first(c.GetOfferings()).GetPriceEstimated())))
 	}
 	for _, d := range r.Fresh.Disruptions {
 		p.Item("  "+p.Paint(page.Dim, "remove     "), p.disruptionSentence(d))

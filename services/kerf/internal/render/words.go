@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -55,74 +54,4 @@ func zones(names []string) string {
 		}
 	}
 	return b.String()
-}
-
-// owners groups pods by what owns them.
-type owners struct {
-	byPod map[string]string
-}
-
-func ownersOf(s *clusterpb.Snapshot) owners {
-	classes := make(map[string]string, len(s.GetPodClasses()))
-	for _, c := range s.GetPodClasses() {
-		if c.GetOwnerName() != "" {
-			classes[c.GetId()] = c.GetNamespace() + "/" + c.GetOwnerName()
-		}
-	}
-	byPod := make(map[string]string, len(s.GetPods()))
-	for _, p := range s.GetPods() {
-		if owner := classes[p.GetClassId()]; owner != "" {
-			byPod[p.GetId()] = owner
-		}
-	}
-	return owners{byPod}
-}
-
-// mostGroups is how many owners are named where pods are summed up.
-const mostGroups = 3
-
-// of is the owner of a pod, or the pod itself where nothing owns it.
-func (o owners) of(pod string) string {
-	if owner := o.byPod[pod]; owner != "" {
-		return owner
-	}
-	if b, ok := bufferOf(pod); ok {
-		return "buffer " + b
-	}
-	return pod
-}
-
-// bufferOf is the capacity buffer that one of the planner's virtual pods, "buffer/namespace/name/number", belongs to.
-func bufferOf(pod string) (string, bool) {
-	rest, ok := strings.CutPrefix(pod, "buffer/")
-	if i := strings.LastIndexByte(rest, '/'); ok && strings.Count(rest, "/") > 1 {
-		return rest[:i], true
-	}
-	return "", false
-}
-
-// sum writes pods as numbers and owners: "6 default/inflate, 2 shop/web".
-func (o owners) sum(pods []string) string {
-	if len(pods) == 0 {
-		return "-"
-	}
-	counts := map[string]int{}
-	var names []string
-	for _, p := range pods {
-		name := o.of(p)
-		if counts[name] == 0 {
-			names = append(names, name)
-		}
-		counts[name]++
-	}
-	var parts []string
-	left := len(pods)
-	for i, name := range names {
-		if i == mostGroups {
-			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), left)
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
-		left -= counts[name]
-	}
-	return strings.Join(parts, ", ")
 }
