@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/offers"
 )
 
 // inventory is what the actuator would say.
@@ -41,7 +40,7 @@ func (b *Builder) inventory(w World) (inventory, error) {
 			sold[z] = true
 		}
 	}
-	inv.snapshot.Offerings = offerings(w.Catalog, sold, zoneIDs(b.classes...))
+	inv.snapshot.Offerings = offers.Of(w.Catalog, sold, zoneIDs(b.classes...))
 	return inv, nil
 }
 
@@ -183,42 +182,4 @@ func zoneIDs(classes ...*awsv1.EC2NodeClass) map[string]string {
 		}
 	}
 	return ids
-}
-
-// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at EC2's
-// price or, where the catalogue has none of those, at an estimate. What has no known price is not sold.
-func offerings(c *catalog.Catalog, zones map[string]bool, ids map[string]string) []*clusterpb.Offering {
-	told := c.ToldSpotPrices()
-	var out []*clusterpb.Offering
-	for _, t := range c.Types {
-		for _, zone := range t.Zones {
-			if !zones[zone] {
-				continue
-			}
-			if t.SupportsOnDemand && t.OnDemandMicroUSD > 0 {
-				out = append(out, &clusterpb.Offering{
-					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND,
-					PriceMicroUsdPerHour: t.OnDemandMicroUSD, PriceEstimated: t.PriceEstimated, ZoneId: ids[zone],
-				})
-			}
-			spot := t.SpotMicroUSD[zone]
-			if !told {
-				spot = catalog.SpotEstimate(t.OnDemandMicroUSD, t.SpotSavesPercent)
-			}
-			if t.SupportsSpot && spot > 0 {
-				out = append(out, &clusterpb.Offering{
-					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT,
-					PriceMicroUsdPerHour: spot, PriceEstimated: !told, ZoneId: ids[zone],
-					ReclaimBand: clusterpb.ReclaimBand(t.Reclaimed),
-				})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b *clusterpb.Offering) int {
-		return cmp.Or(
-			strings.Compare(a.GetInstanceType(), b.GetInstanceType()), strings.Compare(a.GetZone(), b.GetZone()),
-			cmp.Compare(a.GetCapacityType(), b.GetCapacityType()),
-		)
-	})
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/offers"
 )
 
 // Resolved is what the actuator would make of a node class, as far as that is known without AWS.
@@ -55,7 +56,7 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 	for _, z := range out.Class.GetZones() {
 		sold[z] = true
 	}
-	out.Offerings = offerings(w.Catalog, sold, zoneIDs(c))
+	out.Offerings = offers.Of(w.Catalog, sold, zoneIDs(c))
 	return out, nil
 }
 
