@@ -36,7 +36,7 @@ func (v *verifier) needless(w model.NodeClaim, pool cluster.Pool) model.Reason {
 	first := w.Pods[0]
 	return model.Reason{
 		Code: model.CodeStale, Subject: "nodeclaim/" + string(w.ID),
-		Message: fmt.Sprintf("no pod needs it any more (%d of %d): pod %s %s", len(w.Pods), len(w.Pods), first, v.settled[first]),
+		Message: fmt.Sprintf("none of its pods (%d) needs it any more: pod %s %s", len(w.Pods), first, v.settled[first]),
 		Remedy:  "see whether the watcher's log says that it can't read pods or nodes",
 	}
 }

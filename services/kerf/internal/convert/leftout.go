@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
-	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert/refused"
 )
 
 // LeftOut says in a line each which objects count for less than they might be taken to: pods behind scheduling gates, pods
@@ -41,7 +40,9 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *awsv1.EC2NodeClass:
-			notes = slices.Concat(notes, besideParameter(o), newSettings(o))
+			for _, problem := range refused.Class(o) {
+				notes = append(notes, TitleOf(o)+": "+problem)
+			}
 		case *corev1.Node:
 			notes = append(notes, misspelt(o, o.Annotations, labels.DoNotDisrupt, labels.DoNotRepair)...)
 		case *karpenterv1.NodePool:
@@ -112,28 +113,6 @@ func misspelt(o runtime.Object, annotations map[string]string, keys ...string) (
 	for _, key := range keys {
 		if value, asked := annotations[key]; asked && value != "true" && value != "false" {
 			notes = append(notes, fmt.Sprintf("%s: metadata.annotations[%s]: %q protects nothing: write \"true\"", TitleOf(o), key, value))
-		}
-	}
-	return notes
-}
-
-// besideParameter finds what a class asks of the image that an SSM parameter names, and does not get.
-func besideParameter(c *awsv1.EC2NodeClass) (notes []string) {
-	for i, t := range c.Spec.AMISelectorTerms {
-		if t.SSMParameter != "" && (len(t.Tags) > 0 || t.Name != "" || t.Owner != "") {
-			notes = append(notes, fmt.Sprintf("%s: spec.amiSelectorTerms[%d]: tags, name and owner have no effect beside ssmParameter, which names one image", TitleOf(c), i))
-		}
-	}
-	return notes
-}
-
-// newSettings finds settings of kubelets that no kubelet has which Kerf has heard of.
-func newSettings(c *awsv1.EC2NodeClass) (notes []string) {
-	kubelet, _ := awsv1.ParseKubelet(c.Spec.Kubelet, nil) // what is wrong with it is told where the class is checked
-	known := awsv1.KubeletNames()
-	for _, name := range kubelet.ExtraNames() {
-		if !slices.Contains(known, name) {
-			notes = append(notes, strings.TrimSuffix(fmt.Sprintf("%s: spec.kubelet.%s: kubelets of Kubernetes 1.37 and before pass over it; %s", TitleOf(c), name, near.Question(name, known)), "; "))
 		}
 	}
 	return notes

@@ -1,5 +1,5 @@
 // Package refused says what the API server would not take of pods and of disruption budgets: a plan for it is a plan for
-// nothing.
+// nothing. It also says what of a class has no effect.
 //
 // It knows the rules that change what is planned, not all that there are, and says with each what would be right. It
 // must never know a file, or what else there is beside an object. Start reading at Pod.
