@@ -46,7 +46,8 @@ const (
 	EventTick
 	// EventLaunched: the launch returned Instance.
 	EventLaunched
-	// EventLaunchFailed: the launch returned Failure, with Reason; Offerings are what is left to try where no instance was made.
+	// EventLaunchFailed: the launch returned Failure, with Reason; Offerings are what is left to try where no instance
+	// was made.
 	EventLaunchFailed
 	// EventInstanceSeen: EC2 shows Instance for the claim, and it is not ending.
 	EventInstanceSeen

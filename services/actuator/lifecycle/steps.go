@@ -197,10 +197,10 @@ func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since begun.
-// The time in which the API server shows no nodes does not count: nothing can join then, or be seen to. A node that has
-// joined in time is there for Kerf to let it open, which may fail at the API server for a while, as at a webhook: it has the
-// time again from then on. So has one that waited for a leader.
+// RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since
+// begun. The time in which the API server shows no nodes does not count: nothing can join then, or be seen to. A node
+// that has joined in time is there for Kerf to let it open, which may fail at the API server for a while, as at a
+// webhook: it has the time again from then on. So has one that waited for a leader.
 func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time, api Silence) time.Time {
 	by := func(since time.Time) time.Time { return since.Add(RegistrationTimeout + api(since)) }
 	since := c.LaunchTime

@@ -131,8 +131,8 @@ type DisruptionSummary struct {
 	// Candidates are nodes that may be removed to save money, as far as the checks of each by itself go; Judged those
 	// of them that were judged, and Tried the sets of nodes that were tried out.
 	Candidates, Judged, Tried int
-	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, with the
-	// policy's overhead for each node, micro-dollars per hour; 0 where nothing is proven.
+	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is,
+	// with the policy's overhead for each node, micro-dollars per hour; 0 where nothing is proven.
 	Floor int64
 	// ResumeAfter is where the search ended; "" when nothing was left out.
 	ResumeAfter ClaimID
@@ -180,9 +180,9 @@ type NodeVerdict struct {
 	Reason         Reason
 	// Disruption is the one that takes the node; "" when it stays.
 	Disruption DisruptionID
-	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour, or its price
-	// where its pods have room on other nodes and a rule of users keeps it: about what removing it could save. 0 where it is
-	// not known.
+	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour, or its
+	// price where its pods have room on other nodes and a rule of users keeps it: about what removing it could save. 0
+	// where it is not known.
 	Waste int64
 	// Deferred says that a later plan is to remove it, as soon as budgets, and pods that have just started, let that
 	// happen; nil where that was not looked for.

@@ -41,8 +41,8 @@ type Result struct {
 	Decisions []draft.Decision
 	// Verdicts say, by index in View.Hosts, why each node stays or goes; only nodes that Kerf owns have one.
 	Verdicts []model.Reason
-	// Waste is, by index in View.Hosts, what a node costs beyond what its pods are worth, or all of it where they have room on
-	// others and a rule keeps it; 0 where that is not known.
+	// Waste is, by index in View.Hosts, what a node costs beyond what its pods are worth, or all of it where they have
+	// room on others and a rule keeps it; 0 where that is not known.
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary

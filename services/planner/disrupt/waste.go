@@ -14,8 +14,9 @@ import (
 // mostFreed is of how many nodes that somebody's rule keeps it is tried out what freeing them would save.
 const mostFreed = 32
 
-// waste is what is told of each host's waste, by index in View.Hosts: about what freeing it would save. That is what it is
-// appraised at, but no more than its price; what is on its way there has its worth as well. The search goes by the appraisal.
+// waste is what is told of each host's waste, by index in View.Hosts: about what freeing it would save. That is what it
+// is appraised at, but no more than its price; what is on its way there has its worth as well. The search goes by the
+// appraisal.
 func waste(dr *draft.Draft, a *consolidate.Appraisal) []int64 {
 	out := slices.Clone(a.Waste)
 	worth := func(pod int) int64 { return int64(math.Round(a.Worth(dr.View.Pods[pod].Class))) }

@@ -94,8 +94,8 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	return skipIt, ""
 }
 
-// misplaced is what a kind of Kubernetes' own is called for which another of its groups was given, or other letters, such as
-// v1 Deployment or apps/v1 deployment: it would go for one that planning does not look at.
+// misplaced is what a kind of Kubernetes' own is called for which another of its groups was given, or other letters,
+// such as v1 Deployment or apps/v1 deployment: it would go for one that planning does not look at.
 func (k *kinds) misplaced(group, kind string) string {
 	if len(k.ofGroup(group)) == 0 {
 		return ""

@@ -73,8 +73,8 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	return notes
 }
 
-// Gated has the pods and workloads, "namespace/name", whose pods are left out until their scheduling gates are gone, and the
-// first of these.
+// Gated has the pods and workloads, "namespace/name", whose pods are left out until their scheduling gates are gone,
+// and the first of these.
 func Gated(objects []runtime.Object) map[string]string {
 	out := map[string]string{}
 	for _, o := range objects {

@@ -1,5 +1,5 @@
-// Package unplanned says why a plan does not speak of a pod: what keeps one that has no node from being planned for, and one
-// that has a node where it is.
+// Package unplanned says why a plan does not speak of a pod: what keeps one that has no node from being planned for,
+// and one that has a node where it is.
 //
 // It reads snapshots and plans, by the rules that the planner has, and decides nothing. Start reading at Why.
 package unplanned
@@ -40,7 +40,8 @@ func Why(in Input, pod *clusterpb.Pod) (outcome string, why *clusterpb.Reason) {
 	}
 }
 
-// stays is why a pod stays on its node: because of itself, or as its node does. nil for the pods that come and go with nodes.
+// stays is why a pod stays on its node: because of itself, or as its node does. nil for the pods that come and go with
+// nodes.
 func (in Input) stays(pod *clusterpb.Pod, class *clusterpb.PodClass) *clusterpb.Reason {
 	if class.GetDaemon() || class.GetMirror() {
 		return nil

@@ -30,8 +30,8 @@ func leaderWorkerSets() setKind {
 	return setKind{topology: "leaderworkerset.sigs.k8s.io/exclusive-topology", key: "leaderworkerset.sigs.k8s.io/group-key"}
 }
 
-// mostApart is for how many groups a domain each is looked for: rules of each its own make a plan slow, and at a few hundred
-// it takes minutes.
+// mostApart is for how many groups a domain each is looked for: rules of each its own make a plan slow, and at a few
+// hundred it takes minutes.
 const mostApart = 32
 
 // apart is an owner's group of pods as so many groups of so many, each of which shares a domain of this topology with none
