@@ -50,8 +50,8 @@ const farBound, farWork = 25, 300_000_000
 type span struct{ from, to int }
 
 // spanOf are the tiers that something may be bought of for the pods of some claims: those heavier than the first do not
-// take them, and those lighter than the last are not called for, unless limits are. All of them go together where claims
-// are of several: pods that a heavier pool takes may have the room on a lighter one's.
+// take them, unless some are guests, and those lighter than the last are not called for, unless limits are. All of them go
+// together where claims are of several: pods that a heavier pool takes may have the room on a lighter one's.
 func (by *Buyer) spanOf(claims []*NewClaim) span {
 	if by.m.Limited() {
 		return span{0, len(by.m.Tiers) - 1}
@@ -60,6 +60,9 @@ func (by *Buyer) spanOf(claims []*NewClaim) span {
 	for _, b := range claims {
 		t := by.m.TierOf(b.Base.Pool)
 		out = span{min(out.from, t), max(out.to, t)}
+		if b.Guests > 0 {
+			out.from = 0
+		}
 	}
 	return out
 }

@@ -16,34 +16,40 @@ import (
 // underused as soon as it is there. before are the limits before anything was bought.
 func (by *Buyer) useRoom(tiers [][]*market.Option, items []market.Item, claims []*NewClaim, before, lim *market.Limits) []*NewClaim {
 	for t := len(tiers) - 1; t > 0; t-- {
-		var light, heavy []*NewClaim
-		for _, b := range claims {
-			if by.m.TierOf(b.Base.Pool) < t {
-				heavy = append(heavy, b)
-			} else {
-				light = append(light, b)
-			}
-		}
+		heavy, light := by.split(claims, t)
 		if len(light) == 0 || len(heavy) == 0 {
 			continue
 		}
-		rest := itemsOn(heavy, items)
-		filled, moved := by.fillRoom(light, rest)
-		if !moved {
-			continue
+		best := by.price(heavy)
+		for from := range t { // pods of all heavier pools have the room, or those of the lighter ones of these
+			heaviest, guests := by.split(heavy, from)
+			filled, rest := by.fillRoom(light, itemsOn(guests, items), itemsOn(heaviest, items))
+			if filled == nil || from > 0 && len(heaviest) == 0 {
+				continue
+			}
+			slack := before.Clone()
+			for _, b := range filled {
+				slack.Take(b.Base, 1)
+			}
+			anew, left, _ := by.inTiers(tiers[:t], rest, slack)
+			if price := by.price(anew); len(left) == 0 && price < best {
+				best, claims, *lim = price, slices.Concat(anew, filled), *slack
+			}
 		}
-		rest = slices.DeleteFunc(rest, func(it market.Item) bool { return len(it.Pods) == 0 })
-		slack := before.Clone()
-		for _, b := range filled {
-			slack.Take(b.Base, 1)
-		}
-		anew, left, _ := by.inTiers(tiers[:t], rest, slack)
-		if len(left) > 0 || by.price(anew) >= by.price(heavy) {
-			continue
-		}
-		claims, *lim = append(anew, filled...), *slack
 	}
 	return claims
+}
+
+// split are the claims of tiers heavier than one, and the others.
+func (by *Buyer) split(claims []*NewClaim, tier int) (heavy, light []*NewClaim) {
+	for _, b := range claims {
+		if by.m.TierOf(b.Base.Pool) < tier {
+			heavy = append(heavy, b)
+		} else {
+			light = append(light, b)
+		}
+	}
+	return heavy, light
 }
 
 // price is what claims cost as what they were packed for, micro-dollars per hour.
@@ -63,32 +69,40 @@ func itemsOn(claims []*NewClaim, items []market.Item) []market.Item {
 	return out
 }
 
-// fillRoom moves pods of items, as many as there is room for, to copies of claims; moved says whether it did. Pods with
-// rules about other pods, with devices, or that would rather be elsewhere stay, and so do claims that keep a choice.
-func (by *Buyer) fillRoom(claims []*NewClaim, items []market.Item) (filled []*NewClaim, moved bool) {
-	filled = slices.Clone(claims)
-	for i := range items {
-		it := &items[i]
-		c := it.Class
-		if it.Segment != nil || by.rules.Constrained(c) || by.rules.Soft(c) || devices.ClaimsDevices(c.PodClass) {
-			continue
+// fillRoom moves guests, as many as there is room for, to copies of claims; filled is nil where there is none for any. The
+// rest are the other items and the guests that are left. Pods with rules about other pods, with devices, or that would
+// rather be elsewhere stay, and so do claims that keep a choice.
+func (by *Buyer) fillRoom(claims []*NewClaim, guests, others []market.Item) (filled []*NewClaim, rest []market.Item) {
+	with, moved := slices.Clone(claims), false
+	for i := range guests {
+		it := &guests[i]
+		for k, b := range with {
+			if n := by.room(b, it); n > 0 {
+				more := append(slices.Clone(b.Items), market.Item{Class: it.Class, Pods: it.Pods[:n]})
+				with[k], it.Pods, moved = &NewClaim{Base: b.Base, Items: more, Guests: b.Guests + n}, it.Pods[n:], true
+			}
 		}
-		for k, b := range filled {
-			if len(it.Pods) == 0 {
-				break
-			}
-			if market.HasMinValues(b.Base.Pool) || fit.PreferencePenalty(c.Profile, &b.Base.Place) > 0 {
-				continue
-			}
-			n := sort.Search(len(it.Pods), func(n int) bool { return !by.hasRoom(b, c, it.Pods[:n+1]) })
-			if n == 0 {
-				continue
-			}
-			more := &NewClaim{Base: b.Base, Items: append(slices.Clone(b.Items), market.Item{Class: c, Pods: it.Pods[:n]}), Guests: b.Guests + n}
-			filled[k], it.Pods, moved = more, it.Pods[n:], true
+		if it.Pods = slices.Concat(it.Pods, others[i].Pods); len(it.Pods) > 0 {
+			slices.Sort(it.Pods)
+			rest = append(rest, *it)
 		}
 	}
-	return filled, moved
+	if !moved {
+		return nil, nil
+	}
+	return with, rest
+}
+
+// room is how many of an item's pods a claim, as it was packed for, holds beside what it has.
+func (by *Buyer) room(b *NewClaim, it *market.Item) int {
+	c := it.Class
+	if it.Segment != nil || by.rules.Constrained(c) || by.rules.Soft(c) || devices.ClaimsDevices(c.PodClass) {
+		return 0
+	}
+	if market.HasMinValues(b.Base.Pool) || fit.PreferencePenalty(c.Profile, &b.Base.Place) > 0 {
+		return 0
+	}
+	return sort.Search(len(it.Pods), func(n int) bool { return !by.hasRoom(b, c, it.Pods[:n+1]) })
 }
 
 // hasRoom says whether a claim, as it was packed for, holds some more pods of a class.
