@@ -16,6 +16,11 @@ type ActiveBudget struct {
 	Until time.Time
 }
 
+// endsBefore says that a budget's window closes before that of another one.
+func (b *ActiveBudget) endsBefore(other *ActiveBudget) bool {
+	return !b.Until.IsZero() && (other.Until.IsZero() || b.Until.Before(other.Until))
+}
+
 // ActiveBudgets are those of a pool's budgets that apply now. One whose schedule can't be read always applies, and lets no
 // node go.
 func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []ActiveBudget, until time.Time) {
@@ -72,12 +77,14 @@ type PoolNodes struct {
 	More int
 }
 
-// BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active (ActiveBudgets).
+// BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active (ActiveBudgets): the
+// strictest, and of equals the one that lasts longest.
 func BudgetAllows(active []ActiveBudget, why model.DisruptionReason, p PoolNodes) model.Reason {
 	left, which := p.Nodes, (*ActiveBudget)(nil)
 	for i := range active {
 		b := &active[i].DisruptionBudget
-		if may := BudgetNodes(b, p.Nodes) - p.Disrupting; BudgetCaps(b, why) && may < left {
+		may := BudgetNodes(b, p.Nodes) - p.Disrupting
+		if BudgetCaps(b, why) && (may < left || may == left && which != nil && which.endsBefore(&active[i])) {
 			left, which = may, &active[i]
 		}
 	}

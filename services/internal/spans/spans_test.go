@@ -54,7 +54,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 	b.WriteString("\nA `kerf.reason` is a code of [reasons.md](reasons.md), `kerf.message` the sentence beside it.\n")
 	b.WriteString("\n## Log lines\n\nLines are JSON, on standard error, with `time`, `level`, `msg`, `service` and `version`. Warnings name what is tried again, " +
-		"and what to do.\nThese tell the life of a cluster:\n\n| service | `msg` | further keys | meaning |\n|---|---|---|---|\n")
+		"and what to do.\n`duration` and `waited` are in nanoseconds; with `log.format: text` they have their unit.\nThese tell the life of a cluster:\n\n| service | `msg` | further keys | meaning |\n|---|---|---|---|\n")
 	for _, l := range spans.Lines() {
 		of, further := "all", ""
 		if len(l.Services) > 0 {

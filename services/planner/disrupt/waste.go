@@ -51,7 +51,8 @@ func addFreed(dr *draft.Draft, waste []int64, worth func(pod int) int64) {
 	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(price(b), price(a)) })
 	before := dr.Scheduler.Mark()
 	for _, h := range kept[:min(len(kept), mostFreed)] {
-		if v.Nominated(h) > 0 { // pods of others go there
+		bare := func(p int) bool { return v.Pods[p].Class.OwnerKind == "" }
+		if v.Nominated(h) > 0 || slices.ContainsFunc(dr.Movable(h), bare) { // pods of others go there, or some go nowhere
 			continue
 		}
 		mark := dr.Scheduler.Mark()
@@ -72,7 +73,7 @@ func addFreed(dr *draft.Draft, waste []int64, worth func(pod int) int64) {
 // ofUsers says that what keeps a node is a rule that somebody has made and can change.
 func ofUsers(c model.Code) bool {
 	switch c {
-	case model.CodeBudget, model.CodePDB, model.CodePodDoNotDisrupt, model.CodeNodeDoNotDisrupt, model.CodePodWithoutController,
+	case model.CodeBudget, model.CodePDB, model.CodePodDoNotDisrupt, model.CodeNodeDoNotDisrupt,
 		model.CodeConsolidationPolicy, model.CodeConsolidateAfter:
 		return true
 	default:
