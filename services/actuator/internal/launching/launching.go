@@ -61,17 +61,23 @@ type Launching struct {
 	owners *launches.Owners
 	// paused is the work whose pauses a claim's next attempt takes over: it failed, and made nothing.
 	paused map[model.ClaimID]string
-	// mismatched is since when EC2 says of a claim's launch that its token is another request's.
-	mismatched map[model.ClaimID]time.Time
+	// mismatched are the claims of whose launch EC2 says that its token is another request's.
+	mismatched map[model.ClaimID]mismatch
 	// untagged are instances that lack the tag of their claim, by it.
 	untagged map[model.ClaimID]cloud.Instance
+}
+
+// mismatch is since when EC2 has said so, and of which attempt: what it said of one is nothing about the next.
+type mismatch struct {
+	attempt string
+	since   time.Time
 }
 
 // New makes a Launching that has launched nothing.
 func New(c Config) *Launching {
 	return &Launching{
 		cfg: c, owners: launches.NewOwners(c.Registry.Claims, c.Registry.OfProvider), paused: map[model.ClaimID]string{},
-		mismatched: map[model.ClaimID]time.Time{}, untagged: map[model.ClaimID]cloud.Instance{},
+		mismatched: map[model.ClaimID]mismatch{}, untagged: map[model.ClaimID]cloud.Instance{},
 	}
 }
 
@@ -248,9 +254,7 @@ func (l *Launching) failed(c model.Claim, err error) {
 	}
 	e := lifecycle.LaunchFailed(c, err)
 	if errors.Is(err, cloud.ErrTokenMismatch) {
-		e.Failure = l.mismatch(c.ID, time.Now())
-		l.cfg.Happened(c.ID, e)
-		return
+		e.Failure = l.mismatch(c, time.Now())
 	}
 	switch e.Failure {
 	case lifecycle.FailureCapacity:
@@ -270,17 +274,15 @@ func (l *Launching) failed(c model.Claim, err error) {
 // attempt, as by a leader that has ended before it heard the answer: what EC2 knows of subnets' addresses, and of images,
 // has changed meanwhile, and is not stored. What that call made is the claim's. So it is looked for until EC2 would show
 // it, and only then is there another attempt.
-func (l *Launching) mismatch(id model.ClaimID, now time.Time) lifecycle.Failure {
-	since, known := l.mismatched[id]
-	if !known {
-		since = now
-		l.mismatched[id] = now
+func (l *Launching) mismatch(c model.Claim, now time.Time) lifecycle.Failure {
+	m := l.mismatched[c.ID]
+	if attempt := key(c); m.attempt != attempt {
+		m = mismatch{attempt, now}
+		l.mismatched[c.ID] = m
 	}
-	if l.cfg.Instances.AskedAt(id).Before(since.Add(lifecycle.VisibilityDelay)) {
-		l.cfg.Instances.PollNow(id)
+	if l.cfg.Instances.AskedAt(c.ID).Before(m.since.Add(lifecycle.VisibilityDelay)) {
 		return lifecycle.FailureRetry
 	}
-	delete(l.mismatched, id)
 	return lifecycle.FailureLater
 }
 
@@ -373,5 +375,5 @@ func (l *Launching) Forget() {
 		return c == nil || c.State != model.ClaimLaunching
 	}
 	maps.DeleteFunc(l.paused, func(id model.ClaimID, _ string) bool { return over(id) })
-	maps.DeleteFunc(l.mismatched, func(id model.ClaimID, _ time.Time) bool { return over(id) })
+	maps.DeleteFunc(l.mismatched, func(id model.ClaimID, _ mismatch) bool { return over(id) })
 }

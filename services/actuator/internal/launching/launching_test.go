@@ -2,9 +2,36 @@ package launching
 
 import (
 	"testing"
+	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
+
+// TestEachAttemptThatEC2TakesForAnotherIsLookedFor: that EC2 showed nothing of one attempt says nothing of the next.
+func TestEachAttemptThatEC2TakesForAnotherIsLookedFor(t *testing.T) {
+	instances := observed.NewInstances(nil, nil, nil, nil, observed.Intervals{})
+	l := New(Config{Instances: instances, Registry: &registry.Registry{}})
+	now := time.Unix(0, 0)
+	for attempt := range 3 {
+		c := model.Claim{ID: "c", Attempt: attempt}
+		for _, tt := range []struct {
+			listed time.Duration // after the first answer
+			want   lifecycle.Failure
+		}{{0, lifecycle.FailureRetry}, {lifecycle.VisibilityDelay - 1, lifecycle.FailureRetry}, {lifecycle.VisibilityDelay, lifecycle.FailureLater}} {
+			if attempt == 0 && tt.want == lifecycle.FailureLater {
+				continue // it comes to an end by another answer
+			}
+			instances.Listed = now.Add(tt.listed)
+			if got := l.mismatch(c, instances.Listed); got != tt.want {
+				t.Errorf("attempt %d, %s after the first answer: %v, want %v", attempt, tt.listed, got, tt.want)
+			}
+		}
+		now = now.Add(time.Hour)
+	}
+}
 
 func TestSpotThatCostsMoreThanOnDemandIsNotAskedFor(t *testing.T) {
 	spot := func(price int64) model.RankedOffering {
