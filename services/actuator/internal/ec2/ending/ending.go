@@ -41,7 +41,7 @@ type Batch struct {
 type call struct {
 	ids    []string
 	failed map[string]error
-	denied int // how often EC2 has said that a right is missing, or that an instance is protected
+	denied int // how often EC2 has said that a right is missing
 	done   chan struct{}
 }
 
@@ -105,7 +105,7 @@ func (b *Batch) cut(ctx context.Context, ids []string, of *call) {
 	if err == nil {
 		return
 	}
-	if awserror.Of(err) == awserror.Unauthorized {
+	if awserror.LacksRight(err) { // a protected instance says nothing of others
 		of.denied++
 	}
 	switch {

@@ -113,6 +113,23 @@ func TestManyThatEC2HasForgottenCostFewCalls(t *testing.T) {
 	}
 }
 
+// TestManyProtectedInstancesKeepNoOtherFromBeingEnded: each of them is found, however many calls it takes.
+func TestManyProtectedInstancesKeepNoOtherFromBeingEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &account{errors: map[string]string{}}
+		var ids []string
+		for k := range most {
+			ids = append(ids, fmt.Sprintf("i-%03d", k))
+			if k%10 == 0 {
+				a.errors[ids[k]] = "OperationNotPermitted"
+			}
+		}
+		if err := New(a.end).End(t.Context(), ids); err == nil || len(a.ended) != most-len(a.errors) {
+			t.Errorf("%v, and %d are ended, want all but the %d that are protected", err, len(a.ended), len(a.errors))
+		}
+	})
+}
+
 func TestWhatConcernsAllInstancesIsNotCut(t *testing.T) {
 	for name, code := range map[string]string{"too much for EC2": "RequestLimitExceeded", "credentials that have run out": "ExpiredToken"} {
 		t.Run(name, func(t *testing.T) {
