@@ -173,8 +173,12 @@ func (l launch) instance(f types.CreateFleetInstance, groups []templateGroup) cl
 			i.ReservationID = cmp.Or(i.ReservationID, o.ReservationID)
 		}
 	}
+	var used string
+	if from.LaunchTemplateSpecification != nil {
+		used = aws.ToString(from.LaunchTemplateSpecification.LaunchTemplateName)
+	}
 	for _, g := range groups { // EC2 says only what overrides the template's
-		if from.LaunchTemplateSpecification != nil && g.template == aws.ToString(from.LaunchTemplateSpecification.LaunchTemplateName) {
+		if g.template != "" && g.template == used { // one that was left out has none
 			i.ImageID = cmp.Or(i.ImageID, g.image.ID)
 		}
 	}

@@ -58,7 +58,8 @@ func TestWhatCannotBeAsTheClassSaysIsLeftOutOfALaunch(t *testing.T) {
 				}
 				asked = r.FormValue("LaunchTemplateConfigs.1.Overrides.1.InstanceType") + r.FormValue("LaunchTemplateConfigs.2.Overrides.1.InstanceType")
 				fmt.Fprintf(w, `<CreateFleetResponse><fleetId>fleet-1</fleetId><fleetInstanceSet><item><instanceType>%s</instanceType>
-					<launchTemplateAndOverrides><overrides><availabilityZone>a</availabilityZone></overrides></launchTemplateAndOverrides>
+					<launchTemplateAndOverrides><launchTemplateSpecification><launchTemplateId>lt-1</launchTemplateId></launchTemplateSpecification>
+					<overrides><availabilityZone>a</availabilityZone></overrides></launchTemplateAndOverrides>
 					<instanceIds><item>i-1</item></instanceIds></item></fleetInstanceSet></CreateFleetResponse>`, asked)
 			})
 			a.types = map[string]catalog.Type{
@@ -78,6 +79,11 @@ func TestWhatCannotBeAsTheClassSaysIsLeftOutOfALaunch(t *testing.T) {
 			}
 			if tt.want == "" && !errors.Is(err, cloud.ErrInvalid) || tt.want != "" && (err != nil || len(got) != 1) {
 				t.Errorf("got %v, error %v", got, err)
+			}
+			for _, i := range got { // EC2 did not name the template, and what was left out has no name either
+				if i.ImageID != "" {
+					t.Errorf("it is said to have the image %s of a group that was left out", i.ImageID)
+				}
 			}
 		})
 	}
