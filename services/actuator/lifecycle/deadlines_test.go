@@ -45,7 +45,9 @@ func TestWhenAnInstanceThatIsNoNodeIsGivenUp(t *testing.T) {
 		want  time.Time
 	}{
 		"a quarter of an hour after its launch":                        {api: silentBetween(0, 0), want: at(15)},
-		"whatever leader there is":                                     {begun: at(60), api: silentBetween(0, 0), want: at(15)},
+		"whatever leader there is":                                     {begun: at(10), api: silentBetween(0, 0), want: at(15)},
+		"but not at once by one that has just begun":                   {begun: at(60), api: silentBetween(0, 0), want: at(63)},
+		"nor by one that has not seen any node yet":                    {begun: at(60), api: silentBetween(60, 70), want: at(73)},
 		"while no node can be seen it is not late":                     {api: silentBetween(10, 70), want: at(75)},
 		"nor by what was before":                                       {api: silentBetween(-60, 5), want: at(20)},
 		"one that has joined may be let open late":                     {node: joined(14), api: silentBetween(0, 0), want: at(29)},
@@ -56,6 +58,24 @@ func TestWhenAnInstanceThatIsNoNodeIsGivenUp(t *testing.T) {
 	} {
 		c := inState(model.ClaimLaunched)
 		if got := RegistrationDeadline(&c, tt.node, tt.begun, tt.api); !got.Equal(tt.want) {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+func TestWhenANodeThatIsNotInitializedIsGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		begun time.Time
+		api   Silence
+		want  time.Time
+	}{
+		"after its time":                           {api: silentBetween(0, 0), want: at(30)},
+		"whatever leader there is":                 {begun: at(20), api: silentBetween(0, 0), want: at(30)},
+		"while no node can be seen it is not late": {api: silentBetween(10, 70), want: at(90)},
+		"nor at once by a leader that has begun":   {begun: at(60), api: silentBetween(0, 0), want: at(63)},
+	} {
+		c := inState(model.ClaimRegistered)
+		if got := InitializationDeadline(&c, InitializationTimeout, tt.begun, tt.api); !got.Equal(tt.want) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}

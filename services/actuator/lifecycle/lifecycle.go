@@ -26,6 +26,9 @@ const (
 	RegistrationTimeout = 15 * time.Minute
 	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute
+	// SettleTime is how long a leader that has just begun leaves alone what is late by its clock alone: it does not know in
+	// which of the time before it the API server was silent.
+	SettleTime = 3 * time.Minute
 	// NodeMissingTimeout is how long the cluster may lack the node of an instance that runs: a kubelet registers its
 	// node anew when it is started again, and not before.
 	NodeMissingTimeout = 5 * time.Minute

@@ -54,12 +54,12 @@ type Seen struct {
 	ReservationDrains, ReservationEnds time.Time
 	// Places are those of all claims, for the pods of an interrupted node; it is called for such nodes only.
 	Places func() *Places
-	// InitializationTimeout is how long the node may take to become Initialized, with the time in which it can't be seen.
-	InitializationTimeout time.Duration
 	// LaunchBy is when a launch is given up; zero for LaunchTimeout after it began.
 	LaunchBy time.Time
 	// RegisterBy is when an instance is given up that did not become a node; zero for RegistrationTimeout after its launch.
 	RegisterBy time.Time
+	// InitializeBy is when a node is given up that did not become Initialized; zero for InitializationTimeout after it joined.
+	InitializeBy time.Time
 	// Begun is when this leader did.
 	Begun time.Time
 	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
@@ -129,7 +129,7 @@ func timeEvent(c model.Claim, s Seen) Event {
 	case c.State == model.ClaimLaunched:
 		tick.Deadline = s.RegisterBy
 	case c.State == model.ClaimRegistered:
-		tick.Deadline = c.StateTime.Add(s.InitializationTimeout)
+		tick.Deadline = s.InitializeBy
 		tick.node(s)
 	case c.State == model.ClaimDraining:
 		tick.node(s)

@@ -200,18 +200,28 @@ func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 // RegistrationDeadline is when an instance is given up that did not become a node, by a leader that has led since
 // begun. The time in which the API server shows no nodes does not count: nothing can join then, or be seen to. A node
 // that has joined in time is there for Kerf to let it open, which may fail at the API server for a while, as at a
-// webhook: it has the time again from then on. So has one that waited for a leader.
+// webhook: it has the time again from then on. So has one that waited for a leader. A leader that has just begun waits
+// a moment for those that may have joined while nobody could see them.
 func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time, api Silence) time.Time {
 	by := func(since time.Time) time.Time { return since.Add(RegistrationTimeout + api(since)) }
 	since := c.LaunchTime
 	if n == nil {
-		return by(since)
+		return latest(by(since), settled(begun, api))
 	}
 	if n.CreateTime.Before(by(since)) { // else one that is made again and again would never be late
 		since = latest(since, n.CreateTime)
 	}
 	return by(latest(since, begun))
 }
+
+// InitializationDeadline is when a node is given up that did not become Initialized within timeout, by a leader that has
+// led since begun. The time in which the API server shows no nodes does not count.
+func InitializationDeadline(c *model.Claim, timeout time.Duration, begun time.Time, api Silence) time.Time {
+	return latest(c.StateTime.Add(timeout+api(c.StateTime)), settled(begun, api))
+}
+
+// settled is from when on what a leader sees of nodes counts, if it has led since begun.
+func settled(begun time.Time, api Silence) time.Time { return begun.Add(SettleTime + api(begun)) }
 
 // register gives the node what the claim says; it counts as registered when it is seen to be so.
 func register(c model.Claim, e Event, now time.Time) Result {

@@ -135,7 +135,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	seen := lifecycle.Seen{
 		Listed: s.instances.AskedAt(c.ID), Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c), Notices: s.notices[c.ID], Blocked: s.refused,
-		Places: s.places, Begun: s.begun, InitializationTimeout: s.initializationTimeout, DrainRebalanced: s.drainRebalanced,
+		Places: s.places, Begun: s.begun, DrainRebalanced: s.drainRebalanced,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
 	seen.TaintTime, seen.Kept = s.taintTime(c.ID, seen.Node), s.nominations.Keeps(c.ID)
@@ -159,7 +159,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	case model.ClaimLaunched:
 		seen.RegisterBy = lifecycle.RegistrationDeadline(c, seen.Node, s.begun, s.cluster.SilentSince)
 	case model.ClaimRegistered:
-		seen.InitializationTimeout += s.cluster.SilentSince(c.StateTime)
+		seen.InitializeBy = lifecycle.InitializationDeadline(c, s.initializationTimeout, s.begun, s.cluster.SilentSince)
 	case model.ClaimPlanned:
 		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.NodeClass, c.Offerings)
 	default:
