@@ -58,9 +58,10 @@ type State struct {
 	// Nodes are the claims' nodes.
 	Nodes map[model.ClaimID]cluster.Node
 	// AllNodes are the cluster's nodes, those of others too, with their pods. Unbound returns a pod that has no node; nil
-	// where that is not known.
-	AllNodes []*cluster.Node
-	Unbound  func(model.PodID) (cluster.UnboundPod, bool)
+	// where that is not known. PodsUnseen says that all this may be of some time ago.
+	AllNodes   []*cluster.Node
+	Unbound    func(model.PodID) (cluster.UnboundPod, bool)
+	PodsUnseen bool
 	// Interrupted are the claims whose instances AWS is about to take.
 	Interrupted map[model.ClaimID]bool
 	// Instances are the claims' instances, as far as EC2 shows them.

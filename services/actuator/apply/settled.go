@@ -20,9 +20,12 @@ const knownAfter = time.Minute
 // was known before, because a claim was bought for it that is a node since. Where a pod of that name has been
 // made anew, which the watcher alone has seen so far, the claim is refused once, and planned again a moment later.
 //
+// Where the actuator's own picture stands still nothing is refused: a pod of that time may have been made anew under its
+// name, as one of a StatefulSet is, and a launch too many is ended when it is seen again.
+//
 // Replacements are for pods that run on the nodes that go. A static pool's node is launched with or without pods.
 func (v *verifier) needless(w model.NodeClaim, pool cluster.Pool) model.Reason {
-	if w.Disruption != "" || pool.Replicas != nil || len(w.Pods) == 0 {
+	if v.state.PodsUnseen || w.Disruption != "" || pool.Replicas != nil || len(w.Pods) == 0 {
 		return model.Reason{}
 	}
 	if v.settled == nil {
@@ -37,7 +40,7 @@ func (v *verifier) needless(w model.NodeClaim, pool cluster.Pool) model.Reason {
 	return model.Reason{
 		Code: model.CodeStale, Subject: "nodeclaim/" + string(w.ID),
 		Message: fmt.Sprintf("none of its pods (%d) needs it any more: pod %s %s", len(w.Pods), first, v.settled[first]),
-		Remedy:  "see whether the watcher's log says that it can't read pods or nodes",
+		Remedy:  "see whether the watcher's log, or the actuator's, says that it can't read pods or nodes",
 	}
 }
 

@@ -43,6 +43,11 @@ func TestClaimsThatNoPodNeeds(t *testing.T) {
 		"all pods run": {
 			state: func(s *State) { s.AllNodes = []*cluster.Node{on("n1", "a"), on("n2", "x", "b")} }, want: model.CodeStale,
 		},
+		"all pods run, as was seen before pods were seen no more": {
+			state: func(s *State) {
+				s.AllNodes, s.PodsUnseen = []*cluster.Node{on("n1", "a"), on("n2", "x", "b")}, true
+			},
+		},
 		"a pod has finished, and one is about to end": {
 			state: func(s *State) {
 				s.AllNodes = []*cluster.Node{on("n1", "a", "b")}
@@ -58,6 +63,9 @@ func TestClaimsThatNoPodNeeds(t *testing.T) {
 		},
 		"both were seen an hour ago, and are gone": {
 			state: func(s *State) { s.Unbound = waits(); claimed(s, nil) }, want: model.CodeStale,
+		},
+		"both are gone, as was seen before pods were seen no more": {
+			state: func(s *State) { s.Unbound, s.PodsUnseen = waits(), true; claimed(s, nil) },
 		},
 		"one runs, and one is gone": {
 			state: func(s *State) { s.AllNodes, s.Unbound = []*cluster.Node{on("n1", "a")}, waits(); claimed(s, nil) }, want: model.CodeStale,

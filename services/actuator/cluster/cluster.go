@@ -73,6 +73,8 @@ type State struct {
 	UserClaims []model.ClaimID
 	// Silent is since when the API server shows no nodes, so that those of State may be of then; zero while it does.
 	Silent time.Time
+	// PodsUnseen says that the API server shows no pods, or no nodes, so that those of State may be of some time ago.
+	PodsUnseen bool
 }
 
 // Node is a node and the pods on it.

@@ -18,7 +18,10 @@ func (f *Fake) Observe() (cluster.State, error) {
 		return cluster.State{}, cluster.ErrNotReady
 	}
 	f.settle()
-	s := cluster.State{Pools: slices.Clone(f.state.Pools), Classes: slices.Clone(f.state.Classes), Silent: f.state.Silent}
+	s := cluster.State{
+		Pools: slices.Clone(f.state.Pools), Classes: slices.Clone(f.state.Classes), Silent: f.state.Silent,
+		PodsUnseen: f.state.PodsUnseen,
+	}
 	seen := make(map[model.NodeName]*cluster.Node, len(f.state.Nodes))
 	for _, n := range f.state.Nodes {
 		if before := f.seen[n.Name]; before != nil && same(before, n) {

@@ -52,6 +52,7 @@ func (k *Kube) Observe() (cluster.State, error) {
 	}
 	s := *k.seen
 	s.Silent = earlier(k.silent(), k.watches["nodes"].Broken()) // one that answers all by an error shows no nodes either
+	s.PodsUnseen = !s.Silent.IsZero() || !k.watches["pods"].Broken().IsZero()
 	return s, nil
 }
 

@@ -211,7 +211,7 @@ func (t *term) state() apply.State {
 	s := apply.State{
 		Now: t.agenda.Now(), Revision: t.registry.Revision(), Region: t.cfg.Region, Created: t.registry.Created,
 		Market: t.market, MarketKnown: t.market.Known(), Repair: t.cfg.Repair,
-		ShiftedZones: t.market.ShiftedZones(), AllNodes: t.cluster.Nodes, Unbound: t.cfg.Unbound, Interrupted: t.registry.Interrupted(),
+		ShiftedZones: t.market.ShiftedZones(), AllNodes: t.cluster.Nodes, Unbound: t.cfg.Unbound, PodsUnseen: t.cluster.PodsUnseen, Interrupted: t.registry.Interrupted(),
 		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
 		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{},
 		Nodes: map[model.ClaimID]cluster.Node{}, Instances: map[model.ClaimID]rules.Placement{},
