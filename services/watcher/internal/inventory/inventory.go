@@ -119,11 +119,7 @@ func (c *Client) begin(ctx context.Context) (stream context.Context, stop contex
 // rest waits until the client is not paused for that reason any more.
 func (c *Client) rest(ctx context.Context, why string, turned <-chan struct{}, out chan<- Update) {
 	c.cfg.Log.WarnContext(ctx, "this watcher does not drive until it sees the cluster again; another one does where there is one", "why", why)
-	select {
-	case out <- Update{Paused: why}:
-	case <-ctx.Done():
-		return
-	}
+	send(ctx, out, Update{Paused: why})
 	select {
 	case <-turned:
 		c.cfg.Log.InfoContext(ctx, "the watcher looks for the actuator's leader again")
@@ -152,31 +148,33 @@ func (c *Client) setLeader(leader actuatorpb.ActuatorServiceClient) {
 // the stream's flow control holds the leader back.
 func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 	var (
-		s    = newSearch(c.cfg.Addresses)
-		said string
+		s     = newSearch(c.cfg.Addresses)
+		said  string
+		stale bool // what out has heard last, a leader's word or a pause, is over
 	)
 	for ctx.Err() == nil {
 		stream, stop, paused, turned := c.begin(ctx)
 		if paused != "" {
 			stop()
 			c.rest(ctx, paused, turned, out)
-			s, said = newSearch(c.cfg.Addresses), ""
+			s, said, stale = newSearch(c.cfg.Addresses), "", true
 			continue
+		}
+		if stale {
+			send(ctx, out, Update{})
 		}
 		address := s.next()
 		led, drove, err := c.follow(stream, address, out)
 		broken := stream.Err() == nil
 		stop()
-		if !broken { // ctx is done, or the client was paused
+		if !broken { // ctx is done, or the client was paused; it may not be any more
+			s, said, stale = newSearch(c.cfg.Addresses), "", led
 			continue
 		}
-		if led {
+		if stale = false; led {
 			s, said = newSearch(c.cfg.Addresses), ""
 			s.drove = drove
-			select {
-			case out <- Update{}:
-			case <-ctx.Done():
-			}
+			send(ctx, out, Update{})
 		}
 		pause := s.failed(err)
 		if kind := kindOf(err); kind != said && pause > 0 {
@@ -187,6 +185,13 @@ func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 		wait(ctx, pause)
 	}
 	return ctx.Err()
+}
+
+func send(ctx context.Context, out chan<- Update, u Update) {
+	select {
+	case out <- u:
+	case <-ctx.Done():
+	}
 }
 
 // kindOf tells apart failures that are worth a line in the log each.

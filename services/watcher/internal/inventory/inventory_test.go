@@ -100,6 +100,21 @@ type world struct {
 	out    chan inventory.Update
 	log    *bytes.Buffer
 	dialed []string
+	closes func() // is called whenever a connection is closed; nil: nothing is
+}
+
+// conn tells when it is closed.
+type conn struct {
+	*grpc.ClientConn
+
+	w *world
+}
+
+func (c conn) Close() error {
+	if c.w.closes != nil {
+		c.w.closes()
+	}
+	return c.ClientConn.Close()
 }
 
 func start(t *testing.T, addresses []string, actuators map[string]*actuator) *world {
@@ -124,8 +139,9 @@ func start(t *testing.T, addresses []string, actuators map[string]*actuator) *wo
 			if !ok {
 				return nil, fmt.Errorf("no such address %s", address)
 			}
-			return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			client, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 				grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+			return conn{client, w}, err
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -325,11 +341,32 @@ func TestAPausedWatcherLeavesTheLeader(t *testing.T) {
 			t.Errorf("Apply says %v", err)
 		}
 		w.client.Pause("")
+		if u := <-w.out; u.Driver || len(u.Batch.Events) != 0 || u.Paused != "" {
+			t.Errorf("update %+v, want the end of the pause", u)
+		}
 		if ids, _, last := w.hold(1); !last.Driver || len(ids) != 1 || last.Paused != "" {
 			t.Errorf("update %+v with claims %v", last, ids)
 		}
 		if n := strings.Count(w.log.String(), "WARN"); n != 1 {
 			t.Errorf("%d warnings, want one:\n%s", n, w.log)
+		}
+	})
+}
+
+// A pause may be over before the client has come to rest. It has left the leader all the same.
+func TestAPauseThatIsOverAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &actuator{scripts: []script{says(nil, whole(true, true, claims(1, "c1"))), says(nil, whole(true, true, claims(2, "c2")))}}
+		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
+		<-w.out
+		synctest.Wait()
+		w.closes = func() { w.client.Pause("") }
+		w.client.Pause("it can't read pods")
+		if u := <-w.out; u.Driver || len(u.Batch.Events) != 0 || u.Paused != "" {
+			t.Errorf("update %+v, want the end of the driving", u)
+		}
+		if ids, _, last := w.hold(1); !last.Driver || len(ids) != 1 || ids[0] != "c2" {
+			t.Errorf("update %+v with claims %v", last, ids)
 		}
 	})
 }

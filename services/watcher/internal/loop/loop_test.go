@@ -125,6 +125,9 @@ func TestAWatcherThatDoesNotSeeTheClusterPlansNothing(t *testing.T) {
 		}
 		w.client.Pause("")
 		w.after(time.Second)
+		if last := w.trouble[len(w.trouble)-1]; !strings.HasPrefix(last, "no actuator leads") {
+			t.Errorf("once it looks for the leader tools are told %q", last)
+		}
 		w.inventory(true, true, 3)
 		w.after(time.Second)
 		if w.actuator.count() == 0 {
