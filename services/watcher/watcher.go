@@ -130,7 +130,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 
 // source reads the API server. Lost is told why that does not work, and "" when it works again.
 func (w *wiring) source(lost func(why string)) (*kube.Source, error) {
-	client, dyn := w.cfg.Client, w.cfg.Dynamic
+	client, dyn, reach := w.cfg.Client, w.cfg.Dynamic, kubeclient.NewReach(w.svc.Log)
 	if client == nil || dyn == nil {
 		rest, err := kube.REST(w.cfg.Kubeconfig, "", "kerf-watcher/"+boot.ReadVersion().Version)
 		if err != nil {
@@ -140,7 +140,7 @@ func (w *wiring) source(lost func(why string)) (*kube.Source, error) {
 		// for it.
 		rest.DisableCompression = true
 		rest.Wrap(w.recorder.Transport)
-		rest.Wrap(kubeclient.NewReach(w.svc.Log).Wrap)
+		rest.Wrap(reach.Wrap)
 		kubeclient.Log(w.svc.Log)
 		if client, dyn, err = kube.Clients(rest); err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (w *wiring) source(lost func(why string)) (*kube.Source, error) {
 	}
 	return kube.New(kube.Config{
 		Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes,
-		Repair: w.cfg.Policy.Proto().GetRepair(), Cautious: true, Lost: lost,
+		Repair: w.cfg.Policy.Proto().GetRepair(), Cautious: true, Lost: lost, Silent: reach.Silent,
 	})
 }
 

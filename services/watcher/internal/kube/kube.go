@@ -58,6 +58,8 @@ type Config struct {
 	// Lost is told why pods or nodes have not been read for about a minute, once they were, and "" when they are again.
 	// It must not block; nil hears nothing.
 	Lost func(why string)
+	// Silent is since when the API server answers nothing, zero while it does; nil where nobody knows.
+	Silent func() time.Time
 }
 
 // REST is the way to the API server, as kubeconfig.Load finds it.
@@ -105,7 +107,7 @@ func New(cfg Config) (*Source, error) {
 		cfg.Queue = DefaultQueue
 	}
 	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices()}
-	s.health = health{log: cfg.Log, sight: sight.New(cfg.Now, cfg.Lost)}
+	s.health = health{log: cfg.Log, sight: sight.New(cfg.Now, cfg.Lost, cfg.Silent)}
 	s.stores.selectors, s.stores.identity = map[string][]map[string]string{}, newIdentity()
 	if err := s.core(); err != nil {
 		return nil, err

@@ -51,6 +51,7 @@ type apiServer struct {
 	// cautious is that of the sources that are started.
 	cautious bool
 	lost     func(why string)
+	silent   func() time.Time
 }
 
 // output is a buffer that is written and read at the same time.
@@ -88,7 +89,7 @@ func (a *apiServer) start(queue int) {
 	a.t.Helper()
 	src, err := kube.New(kube.Config{
 		Client: kubeclienttest.Reader{Clientset: a.core}, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
-		Repair: a.repair, Cautious: a.cautious, Lost: a.lost,
+		Repair: a.repair, Cautious: a.cautious, Lost: a.lost, Silent: a.silent,
 	})
 	if err != nil {
 		a.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,34 @@ func TestWhatDoesNotLoseSight(t *testing.T) {
 		}
 		if got := heard.all(); len(got) > 0 {
 			t.Errorf("it says %q", got)
+		}
+	})
+}
+
+// An informer asks for a watch that is refused a connection again and again, and neither lists nor says so.
+func TestAWatcherWhoseWatchesAreRefusedAConnectionSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, heard := newAPIServer(t, pod("web-0", "")), &told{}
+		var gone atomic.Pointer[time.Time]
+		a.lost, a.silent = heard.lost, func() time.Time {
+			if since := gone.Load(); since != nil {
+				return *since
+			}
+			return time.Time{}
+		}
+		var no atomic.Bool
+		end := a.refuses("pods", &no)
+		a.core.PrependWatchReactor("pods", func(ktesting.Action) (bool, watch.Interface, error) {
+			return gone.Load() != nil, nil, syscall.ECONNREFUSED
+		})
+		a.start(0)
+		a.settle()
+		since := time.Now()
+		gone.Store(&since)
+		end()
+		time.Sleep(2 * time.Minute)
+		if got := heard.all(); len(got) != 1 || !strings.Contains(got[0], "pods") || !strings.Contains(got[0], "does not answer") {
+			t.Fatalf("it says %q, want once that it can't read pods", got)
 		}
 	})
 }

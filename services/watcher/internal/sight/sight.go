@@ -18,12 +18,16 @@ const (
 	// sightEvery is how often a watch that is lost is looked at. It must have worked at two looks, so that what the list
 	// has brought was passed on.
 	sightEvery = 5 * time.Second
+	// stillAfter is how long a watch has brought nothing when it counts as lost although it has moved since the API
+	// server's last answer. One that is open has a bookmark each minute.
+	stillAfter = 90 * time.Second
 )
 
 // Sight is whether the resources that it was given are seen. Make it with New; safe for concurrent use once it runs.
 type Sight struct {
-	now  func() time.Time
-	tell func(why string)
+	now    func() time.Time
+	tell   func(why string)
+	silent func() time.Time
 
 	mu      sync.Mutex
 	begun   bool // all was read once; before, nothing is lost
@@ -32,8 +36,11 @@ type Sight struct {
 }
 
 // New makes one that tells why sight is lost, and "" once it is back. Tell must not block; nil is for one that hears
-// nothing.
-func New(now func() time.Time, tell func(why string)) *Sight { return &Sight{now: now, tell: tell} }
+// nothing. Silent is since when the API server answers nothing, zero while it does: an informer whose connection is
+// refused asks for its watch again and again, and tells nobody. It is nil where nobody knows.
+func New(now func() time.Time, tell func(why string), silent func() time.Time) *Sight {
+	return &Sight{now: now, tell: tell, silent: silent}
+}
 
 // watching is one resource's watch.
 type watching struct {
@@ -45,10 +52,33 @@ type watching struct {
 	news  bool
 	lost  string // why; "": it is not lost
 	seen  int    // how many looks in a row have found it at work
+	// last is its revision at the last look, moved when a look has found another one, or an object has come.
+	last  string
+	moved time.Time
 }
 
 // worked says that the watch has brought something since it failed.
 func (w *watching) worked() bool { return w.news || w.revision() != w.at }
+
+// fail notes that it does not work, and since when.
+func (w *watching) fail(now time.Time) {
+	if w.since.IsZero() || w.worked() {
+		w.since, w.at, w.news = now, w.revision(), false
+	}
+	w.seen = 0
+}
+
+func (w *watching) lose(why string) {
+	w.lost = fmt.Sprintf("the watcher can't read %s from the API server: %s", w.resource, why)
+}
+
+// still says that it has brought nothing for too long while the API server was silent.
+func (w *watching) still(silent, now time.Time) bool {
+	if silent.IsZero() || now.Sub(silent) < lostAfter {
+		return false
+	}
+	return w.moved.Before(silent) || now.Sub(w.moved) >= stillAfter
+}
 
 // Watch adds a resource. Revision is up to which its cache is filled. Call it before Run.
 func (s *Sight) Watch(resource string, revision func() string) {
@@ -72,12 +102,9 @@ func (s *Sight) Failed(resource string, err error) {
 	if w == nil || !s.begun {
 		return
 	}
-	if w.since.IsZero() || w.worked() {
-		w.since, w.at, w.news = s.now(), w.revision(), false
-	}
-	w.seen = 0
+	w.fail(s.now())
 	if s.now().Sub(w.since) >= lostAfter {
-		w.lost = fmt.Sprintf("the watcher can't read %s from the API server: %v", resource, err)
+		w.lose(err.Error())
 		s.say()
 	}
 }
@@ -87,7 +114,7 @@ func (s *Sight) Works(resource string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.of(resource); w != nil {
-		w.news = true
+		w.news, w.moved = true, s.now()
 	}
 }
 
@@ -95,6 +122,9 @@ func (s *Sight) Works(resource string) {
 func (s *Sight) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.begun = true
+	for _, w := range s.watches {
+		w.last = w.revision()
+	}
 	s.mu.Unlock()
 	tick := time.NewTicker(sightEvery)
 	defer tick.Stop()
@@ -111,7 +141,18 @@ func (s *Sight) Run(ctx context.Context) {
 func (s *Sight) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var silent time.Time
+	if s.silent != nil {
+		silent = s.silent()
+	}
 	for _, w := range s.watches {
+		if r := w.revision(); r != w.last {
+			w.last, w.moved = r, s.now()
+		}
+		if w.lost == "" && w.still(silent, s.now()) {
+			w.fail(s.now())
+			w.lose("it does not answer")
+		}
 		if w.lost == "" || !w.worked() {
 			continue
 		}
