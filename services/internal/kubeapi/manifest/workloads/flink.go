@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -13,8 +14,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest/settings"
 )
 
-// flinkDeployment is the Flink operator's. A job of its own has as many TaskManagers as its parallelism needs; without one
-// they come with the jobs that are handed to it, unless it is standalone.
+// flinkDeployment is the Flink operator's. A job of its own has the TaskManagers that are asked for, or else as many as its
+// parallelism needs; without one they come with the jobs that are handed to it, unless it is standalone.
 type flinkDeployment struct {
 	Spec struct {
 		Config map[string]any `json:"flinkConfiguration"`
@@ -53,8 +54,8 @@ func (d *flinkDeployment) groups(meta metav1.ObjectMeta) []group {
 	isNative := s.Mode != "standalone"
 	tasks := or(s.Tasks.Replicas, 1)
 	switch {
-	case s.Job != nil && (isNative || s.Tasks.Replicas == nil):
-		parallelism := or(s.Job.Parallelism, settings.Number(config["parallelism.default"], 1))
+	case s.Job != nil && s.Tasks.Replicas == nil: // where it is said, the operator makes the parallelism of it, native or not
+		parallelism := cmp.Or(mostOverridden(config), or(s.Job.Parallelism, settings.Number(config["parallelism.default"], 1)))
 		tasks = (parallelism + slots - 1) / slots
 	case s.Job == nil && isNative:
 		tasks = 0
@@ -74,6 +75,23 @@ func (d *flinkDeployment) groups(meta metav1.ObjectMeta) []group {
 		part("jobmanager", or(s.Jobs.Replicas, 1), 1, jobMemory, &s.Jobs),
 		part("taskmanager", tasks, slots, taskMemory, &s.Tasks),
 	}
+}
+
+// mostOverridden is the largest parallelism that a job's vertices have of their own, as the operator's autoscaler writes
+// them, "vertex:3,vertex:7" or a map; 0 where none has.
+func mostOverridden(config map[string]any) (most int64) {
+	const key = "pipeline.jobvertex-parallelism-overrides"
+	text, _ := config[key].(string)
+	for vertex := range strings.SplitSeq(text, ",") {
+		_, n, _ := strings.Cut(vertex, ":")
+		most = max(most, settings.Number(strings.TrimSpace(n), 0))
+	}
+	for name, n := range config {
+		if strings.HasPrefix(name, key+".") {
+			most = max(most, settings.Number(n, 0))
+		}
+	}
+	return most
 }
 
 // requests are what a manager's container asks for: what is said of it, then its settings, then so many CPUs and megabytes.
