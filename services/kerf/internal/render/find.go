@@ -64,11 +64,12 @@ func (p *PlanView) find(object string) (answer, error) {
 }
 
 func (p *PlanView) findPod(name string) (answer, error) {
-	id, err := p.podID(name)
+	found := p.podsNamed(name)
+	if a, ok := p.findGated(name); ok && len(found) == 0 {
+		return a, nil
+	}
+	id, err := p.podID(name, found)
 	if err != nil {
-		if a, ok := p.findGated(name); ok {
-			return a, nil
-		}
 		return answer{}, err
 	}
 	a := answer{object: "pod/" + id}
@@ -112,29 +113,65 @@ func (p *PlanView) input() unplanned.Input {
 	return unplanned.Input{Snapshot: p.Snapshot, Policy: p.Policy, Plan: p.Plan}
 }
 
-// findGated is a pod that is not in the snapshot, because it waits for a scheduling gate to go.
+// findGated is a pod that is not in the snapshot, because it waits for a scheduling gate to go. What begins with the name
+// of a workload is a pod of it where nothing else begins so: elsewhere it may be a slip in another pod's name.
 func (p *PlanView) findGated(name string) (answer, bool) {
-	for _, id := range slices.Sorted(maps.Keys(p.Gated)) {
-		if _, short, _ := strings.Cut(id, "/"); name == id || name == short || strings.HasPrefix(name, id+"-") || strings.HasPrefix(name, short+"-") {
-			return answer{object: "pod/" + id, outcome: "waits for its scheduling gate " + p.Gated[id]}, true
+	full := strings.Contains(name, "/")
+	as := func(id string) string { // as it is written where the name is
+		if _, short, ok := strings.Cut(id, "/"); ok && !full {
+			return short
 		}
+		return id
 	}
-	return answer{}, false
+	gated := slices.Sorted(maps.Keys(p.Gated))
+	i := slices.IndexFunc(gated, func(id string) bool { return as(id) == name })
+	if i < 0 {
+		others := append(p.plannedNames(), gated...)
+		i = slices.IndexFunc(gated, func(id string) bool {
+			begin := as(id) + "-"
+			return strings.HasPrefix(name, begin) &&
+				!slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(as(other), begin) })
+		})
+	}
+	if i < 0 {
+		return answer{}, false
+	}
+	return answer{object: "pod/" + gated[i], outcome: "waits for its scheduling gate " + p.Gated[gated[i]]}, true
 }
 
-// podID finds the one pod that is meant by a name.
-func (p *PlanView) podID(name string) (string, error) {
-	var found, all []string
+// plannedNames are the pods of the snapshot, and what owns them.
+func (p *PlanView) plannedNames() (names []string) {
+	for _, c := range p.Snapshot.GetPodClasses() {
+		if c.GetOwnerName() != "" {
+			names = append(names, c.GetNamespace()+"/"+c.GetOwnerName())
+		}
+	}
 	for _, pod := range p.Snapshot.GetPods() {
-		all = append(all, pod.GetId())
+		names = append(names, pod.GetId())
+	}
+	return names
+}
+
+// podsNamed are the pods of the snapshot that a name may mean.
+func (p *PlanView) podsNamed(name string) (found []string) {
+	for _, pod := range p.Snapshot.GetPods() {
 		if pod.GetId() == name || (!strings.Contains(name, "/") && strings.HasSuffix(pod.GetId(), "/"+name)) {
 			found = append(found, pod.GetId())
 		}
 	}
+	return found
+}
+
+// podID is the one pod that is meant by a name, of those that have it.
+func (p *PlanView) podID(name string, found []string) (string, error) {
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
+		var all []string
+		for _, pod := range p.Snapshot.GetPods() {
+			all = append(all, pod.GetId())
+		}
 		return "", unknown("pod", name, all)
 	default:
 		return "", fmt.Errorf("explain pod/%s: %d pods have this name; say pod/%s", name, len(found), found[0])

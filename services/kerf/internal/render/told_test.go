@@ -61,3 +61,31 @@ func TestPodsBehindGatesAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestATypoIsNoPodBehindAGate: a name that begins as another workload's does may be of either.
+func TestATypoIsNoPodBehindAGate(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	v.Gated = map[string]string{"shop/gated": "x/y", "shop/gated-db": "x/z", "shop/lone": "x/y", "shop/web": "x/y", "there/twice": "x/y"}
+	v.Snapshot.PodClasses = append(v.Snapshot.GetPodClasses(), &clusterpb.PodClass{Id: "api", Namespace: "shop", OwnerName: "web-api"})
+	v.Snapshot.Pods = append(v.Snapshot.GetPods(), &clusterpb.Pod{Id: "shop/web-api-0", ClassId: "api"},
+		&clusterpb.Pod{Id: "here/twice"}, &clusterpb.Pod{Id: "shop/twice"})
+	for object, want := range map[string]string{
+		"pod/web":             "pod/shop/web  waits for its scheduling gate x/y\n",
+		"pod/shop/web":        "pod/shop/web  waits for its scheduling gate x/y\n",
+		"pod/lone-7":          "pod/shop/lone  waits for its scheduling gate x/y\n",
+		"pod/gated-db-0":      "pod/shop/gated-db  waits for its scheduling gate x/z\n",
+		"pod/there/twice":     "pod/there/twice  waits for its scheduling gate x/y\n",
+		"pod/web-apii-0":      "there is no such pod",
+		"pod/shop/web-apii-0": "there is no such pod",
+		"pod/web-api-999":     "there is no such pod",
+		"pod/gated-dbb-0":     "there is no such pod",
+		"pod/twice":           "2 pods have this name",
+	} {
+		var out strings.Builder
+		err := render.Explain(&out, v, object, page.Style{})
+		if got := out.String(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, printed %q, want %q", object, err, got, want)
+		}
+	}
+}
