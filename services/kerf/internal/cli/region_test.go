@@ -27,14 +27,17 @@ func TestTheRegionIsTheFlagsOrTheFilesOrTheEnvironments(t *testing.T) {
 		args               []string
 		want               string
 	}{
-		"nothing names one":                   {"", "", nil, "list prices of us-east-1 (default; --region or AWS_REGION names another), and a subnet in each of its zones"},
-		"the environment":                     {"eu-central-1", "", nil, "list prices of eu-central-1 (AWS_REGION), and a subnet in each of its zones"},
-		"a flag comes before the environment": {"eu-central-1", "", []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
-		"zones name theirs":                   {"eu-central-1", "", []string{"--zones", "eu-west-1a"}, "list prices of eu-west-1 (--zones)"},
-		"so do files":                         {"eu-central-1", inWest, nil, "list prices of us-west-2 (named by the files), and a subnet in each of its zones"},
-		"a flag comes before the files":       {"", inWest, []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
-		"a region of China":                   {"", "", []string{"--region", "cn-north-1"}, "list prices of cn-north-1 (--region), in yuan (CNY), and a subnet in each of its zones"},
-		"a region without a catalogue":        {"", "", []string{"--region", "ap-east-2"}, "instance types and list prices of us-east-1 stand for those of ap-east-2, in each of ap-east-2a"},
+		"nothing names one":                        {"", "", nil, "list prices of us-east-1 (default; --region or AWS_REGION names another), and a subnet in each of its zones"},
+		"the environment":                          {"eu-central-1", "", nil, "list prices of eu-central-1 (AWS_REGION), and a subnet in each of its zones"},
+		"a flag comes before the environment":      {"eu-central-1", "", []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
+		"zones name theirs":                        {"eu-central-1", "", []string{"--zones", "eu-west-1a"}, "list prices of eu-west-1 (--zones)"},
+		"so do files":                              {"eu-central-1", inWest, nil, "list prices of us-west-2 (named by the files), and a subnet in each of its zones"},
+		"zones do where the environment's is none": {"local", "", []string{"--zones", "eu-west-1a"}, "list prices of eu-west-1 (--zones)"},
+		"so do files then":                         {"local", inWest, nil, "list prices of us-west-2 (named by the files), and a subnet in each of its zones"},
+		"so does a flag then":                      {"local", "", []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
+		"a flag comes before the files":            {"", inWest, []string{"--region", "eu-west-1"}, "list prices of eu-west-1 (--region), and a subnet in each of its zones"},
+		"a region of China":                        {"", "", []string{"--region", "cn-north-1"}, "list prices of cn-north-1 (--region), in yuan (CNY), and a subnet in each of its zones"},
+		"a region without a catalogue":             {"", "", []string{"--region", "ap-east-2"}, "instance types and list prices of us-east-1 stand for those of ap-east-2, in each of ap-east-2a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +77,7 @@ func TestRegionsThatMakeNoSense(t *testing.T) {
 	}{
 		"a slip":                  {"", []string{"--region", "eu-wst-1"}, "--region eu-wst-1: no region of AWS; did you mean eu-west-1"},
 		"one of the environment":  {"local", nil, "AWS_REGION local: no region of AWS"},
+		"it, and no zone either":  {"local", []string{"--zones", "a"}, "--zones: AWS_REGION local: no region of AWS"},
 		"zones of another region": {"", []string{"--region", "eu-west-1", "--zones", "us-east-1a"}, "--region eu-west-1 and --zones: zone us-east-1a: the catalogue of eu-west-1 has eu-west-1a"},
 		"a region as a zone":      {"", []string{"--zones", "eu-west-1"}, "--region eu-west-1 means all of its zones"},
 	} {

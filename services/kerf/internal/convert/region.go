@@ -18,8 +18,11 @@ type Places = places.Places
 // usual are the letters of the zones that a region has at least, nearly everywhere.
 const usual = "abc"
 
-// CheckZones finds a zone that there is not.
+// CheckZones finds a zone that there is not, or that no region is named that there is.
 func (w World) CheckZones() error {
+	if w.Amiss != nil {
+		return w.Amiss
+	}
 	var names []string
 	for _, z := range w.Catalog.Zones {
 		names = append(names, z.Name)
@@ -44,7 +47,7 @@ func (w World) In(p Places) (_ World, assumed string) {
 	}
 	home, by := w.home(p)
 	if by != "" && w.Bundled { // a catalogue of one's own is of its region, whatever names that too
-		w.By = by
+		w.By, w.Amiss = by, nil
 	}
 	if home == "" || home == w.Catalog.Region {
 		return w, ""

@@ -33,6 +33,9 @@ func Complete(s *clusterpb.Snapshot, o Objects, w convert.World) (out *clusterpb
 	if elsewhere != "" {
 		c.note("%s", elsewhere)
 	}
+	if w.Amiss != nil {
+		c.note("%s; planned for %s", w.Amiss, w.Catalog.Region)
+	}
 	proto.Merge(c.out, s)
 	c.classes()
 	c.notes = append(c.notes, convert.Owned(o).Put(c.out, w.Catalog)...)

@@ -41,6 +41,9 @@ func (f Flags) World(getenv func(string) string) (convert.World, error) {
 	if err := f.nameRegion(&w, getenv(RegionVariable)); err != nil {
 		return convert.World{}, err
 	}
+	if len(f.Zones) == 0 {
+		return w, nil // files may name what the environment does not
+	}
 	there, _ := w.In(convert.Places{})
 	switch err := there.CheckZones(); {
 	case err != nil && w.Fixed:
@@ -68,9 +71,14 @@ func (f Flags) nameRegion(w *convert.World, environment string) error {
 		w.By = "default; --region or " + RegionVariable + " names another"
 		return nil
 	}
-	if w.Bundled && !places.IsRegion(w.Region) {
-		return fmt.Errorf("%s %s: no region of AWS; %s", w.By, w.Region, cmp.Or(near.Question(w.Region, catalog.Regions()), "want one such as eu-west-1"))
+	if !w.Bundled || places.IsRegion(w.Region) {
+		return nil
 	}
+	err := fmt.Errorf("%s %s: no region of AWS; %s", w.By, w.Region, cmp.Or(near.Question(w.Region, catalog.Regions()), "want one such as eu-west-1"))
+	if w.Fixed {
+		return err
+	}
+	w.Region, w.Amiss = "", err // which is for all programs of AWS, and counts only where nothing else names one
 	return nil
 }
 
