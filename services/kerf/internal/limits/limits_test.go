@@ -21,6 +21,7 @@ func TestPoolsThatHaveReachedALimit(t *testing.T) {
 		return []*clusterpb.Amount{{Resource: resource, Value: n}}
 	}
 	runs := &clusterpb.Claim{NodePool: "spot", InstanceType: "large"}
+	goes := &clusterpb.Claim{Id: "goes", NodePool: "spot", InstanceType: "large"}
 	gone := &clusterpb.Claim{NodePool: "spot", InstanceType: "large", State: clusterpb.ClaimState_CLAIM_STATE_GONE}
 	for name, tt := range map[string]struct {
 		limits []*clusterpb.Amount
@@ -33,7 +34,10 @@ func TestPoolsThatHaveReachedALimit(t *testing.T) {
 		"one that the new nodes reach":     {limit("cpu", 3000), nil, []*plannerpb.NodeClaim{buy("spot", "large")}, "spot"},
 		"one that nodes have reached":      {limit("cpu", 3000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "large")}, "spot"},
 		"one that nodes had reached":       {limit("cpu", 3000), []*clusterpb.Claim{gone}, []*plannerpb.NodeClaim{buy("other", "large")}, ""},
-		"capacity for small nodes, if any": {limit("cpu", 3000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "small")}, ""},
+		"one of a pool without use":        {limit("cpu", 1000), nil, []*plannerpb.NodeClaim{buy("other", "large")}, ""},
+		"one that only what goes reached":  {limit("cpu", 4000), []*clusterpb.Claim{goes, runs}, []*plannerpb.NodeClaim{buy("other", "small")}, ""},
+		"capacity for its small nodes":     {limit("cpu", 4000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "large"), buy("spot", "small")}, ""},
+		"none for its large nodes":         {limit("cpu", 3000), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "small")}, "spot"},
 		"a number of nodes":                {limit("nodes", 1), []*clusterpb.Claim{runs}, []*plannerpb.NodeClaim{buy("other", "small")}, "spot"},
 		"one of a resource of no new node": {limit("nvidia.com/gpu", 0), nil, []*plannerpb.NodeClaim{buy("spot", "large")}, ""},
 		"nothing bought":                   {limit("cpu", 1000), []*clusterpb.Claim{runs}, nil, ""},
@@ -44,7 +48,7 @@ func TestPoolsThatHaveReachedALimit(t *testing.T) {
 				NodePools: []*clusterpb.NodePool{{Name: "other"}, {Name: "spot", Limits: tt.limits}}, Claims: tt.claims,
 				Catalogs: []*clusterpb.Catalog{{InstanceTypes: []*clusterpb.InstanceType{cpu("small", 1000), cpu("large", 2000)}}},
 			}
-			if got := strings.Join(limits.Reached(s, &plannerpb.Plan{NodeClaims: tt.buys}), ", "); got != tt.want {
+			if got := strings.Join(limits.Reached(s, &plannerpb.Plan{NodeClaims: tt.buys, Disruptions: []*plannerpb.Disruption{{Candidates: []string{"goes"}}}}), ", "); got != tt.want {
 				t.Errorf("%q have reached a limit, want %q", got, tt.want)
 			}
 		})
