@@ -1,5 +1,5 @@
-// Package limits finds the pools whose limits a plan comes up against, so that a reader of the lower bound, which knows no
-// limits, can tell what the gap is made of.
+// Package limits finds the pools whose limits a plan comes up against, and plans that weights of pools shape, so that a reader
+// of the lower bound, which knows neither, can tell what the gap is made of.
 //
 // It adds up what instance types have, and decides nothing. Start reading at Reached.
 package limits
@@ -32,6 +32,21 @@ func Reached(s *clusterpb.Snapshot, plan *plannerpb.Plan) (pools []string) {
 	}
 	slices.Sort(pools)
 	return pools
+}
+
+// Weighed says that the nodes that are bought for pending pods are of pools of more than one weight, so that some pods may
+// have gone to a pool that costs more.
+func Weighed(s *clusterpb.Snapshot, plan *plannerpb.Plan) bool {
+	weights, of := map[int32]bool{}, map[string]int32{}
+	for _, p := range s.GetNodePools() {
+		of[p.GetName()] = p.GetWeight()
+	}
+	for _, c := range plan.GetNodeClaims() {
+		if c.GetDisruption() == "" { // the bound is about no others
+			weights[of[c.GetNodePool()]] = true
+		}
+	}
+	return len(weights) > 1
 }
 
 // use is how much of a resource a pool's nodes have, and the one that has least of it, but some.

@@ -54,3 +54,22 @@ func TestPoolsThatHaveReachedALimit(t *testing.T) {
 		})
 	}
 }
+
+func TestPoolsOfHigherWeightGoFirst(t *testing.T) {
+	t.Parallel()
+	s := &clusterpb.Snapshot{NodePools: []*clusterpb.NodePool{{Name: "first", Weight: 100}, {Name: "last"}, {Name: "too"}}}
+	for name, tt := range map[string]struct {
+		buys []*plannerpb.NodeClaim
+		want bool
+	}{
+		"nothing bought":    {nil, false},
+		"of one pool":       {[]*plannerpb.NodeClaim{{NodePool: "first"}, {NodePool: "first"}}, false},
+		"of one weight":     {[]*plannerpb.NodeClaim{{NodePool: "last"}, {NodePool: "too"}}, false},
+		"of two":            {[]*plannerpb.NodeClaim{{NodePool: "last"}, {NodePool: "first"}}, true},
+		"one for what goes": {[]*plannerpb.NodeClaim{{NodePool: "last"}, {NodePool: "first", Disruption: "d"}}, false},
+	} {
+		if got := limits.Weighed(s, &plannerpb.Plan{NodeClaims: tt.buys}); got != tt.want {
+			t.Errorf("%s: weighed is %v", name, got)
+		}
+	}
+}

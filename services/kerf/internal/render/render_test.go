@@ -271,6 +271,20 @@ func TestAGapThatLimitsMakeIsSaidToBeTheirs(t *testing.T) {
 	}
 }
 
+// TestAGapThatWeightsMakeIsSaidToBeTheirs: they decide before prices do, and the bound goes by prices.
+func TestAGapThatWeightsMakeIsSaidToBeTheirs(t *testing.T) {
+	t.Parallel()
+	const text = "; pools of higher weight go first, which the bound does not know"
+	for weight, want := range map[int32]bool{0: false, 10: true} {
+		v := everything()
+		v.Snapshot.NodePools = []*clusterpb.NodePool{{Name: "default"}, {Name: "spot", Weight: weight}}
+		var out strings.Builder
+		if err := render.Plan(&out, v, page.Style{}); err != nil || strings.Contains(out.String(), text) != want {
+			t.Errorf("a weight of %d: %v, printed\n%s", weight, err, out.String())
+		}
+	}
+}
+
 // TestWhatBecameOfANodeThatIsGone: its claim is kept for a while, and so is the decision to take it away.
 func TestWhatBecameOfANodeThatIsGone(t *testing.T) {
 	t.Parallel()

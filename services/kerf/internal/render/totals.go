@@ -189,6 +189,9 @@ func (p *planPage) gapSentence(b *plannerpb.LowerBound) string {
 	if reached := limits.Reached(p.view.Snapshot, p.view.Plan); len(reached) > 0 {
 		out += fmt.Sprintf("; the bound leaves out limits of pools, and %s %s reached one", page.Some(reached, page.MostNames), verb(len(reached), "has", "have"))
 	}
+	if limits.Weighed(p.view.Snapshot, p.view.Plan) {
+		out += "; pools of higher weight go first, which the bound does not know"
+	}
 	return out
 }
 
