@@ -381,3 +381,17 @@ func TestAShadowEnds(t *testing.T) {
 		})
 	})
 }
+
+// TestARegionThatIsNoneIsNoted: it matters only where the cluster names none.
+func TestARegionThatIsNoneIsNoted(t *testing.T) {
+	t.Parallel()
+	w := world(t)
+	w.Bundled, w.Amiss = true, errors.New("AWS_REGION local: no region of AWS")
+	nowhere := &clusterpb.Snapshot{}
+	if _, notes := shadow.Complete(nowhere, shadow.Objects{}, w); !slices.Contains(notes, "AWS_REGION local: no region of AWS; planned for us-east-1") {
+		t.Errorf("notes %q", notes)
+	}
+	if _, notes := shadow.Complete(wire.Whole(cluster(t), wire.Header{}), objects(), w); strings.Contains(strings.Join(notes, "\n"), "AWS_REGION") {
+		t.Errorf("notes %q", notes)
+	}
+}
