@@ -58,7 +58,8 @@ type Seen struct {
 	LaunchBy time.Time
 	// RegisterBy is when an instance is given up that did not become a node; zero for RegistrationTimeout after its launch.
 	RegisterBy time.Time
-	// InitializeBy is when a node is given up that did not become Initialized; zero for InitializationTimeout after it joined.
+	// InitializeBy is when a node is given up that did not become Initialized; zero for InitializationTimeout after it
+	// joined.
 	InitializeBy time.Time
 	// Begun is when this leader did.
 	Begun time.Time

@@ -77,8 +77,8 @@ type PoolNodes struct {
 	More int
 }
 
-// BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active (ActiveBudgets): the
-// strictest, and of equals the one that lasts longest.
+// BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active
+// (ActiveBudgets): the strictest, and of equals the one that lasts longest.
 func BudgetAllows(active []ActiveBudget, why model.DisruptionReason, p PoolNodes) model.Reason {
 	left, which := p.Nodes, (*ActiveBudget)(nil)
 	for i := range active {

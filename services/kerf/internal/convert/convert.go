@@ -42,7 +42,8 @@ type World struct {
 	// it to them and to the catalogue.
 	Region string
 	Fixed  bool
-	// Amiss is what is wrong with the region that would be planned for where no object and no zone names one; nil if nothing.
+	// Amiss is what is wrong with the region that would be planned for where no object and no zone names one; nil if
+	// nothing.
 	Amiss error
 	// By says what named the region of the catalogue, for people; "" where that is not known.
 	By string

@@ -38,16 +38,7 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 		}
 	}
 	for _, o := range objects {
-		switch o := o.(type) {
-		case *awsv1.EC2NodeClass:
-			for _, problem := range refused.Class(o) {
-				notes = append(notes, TitleOf(o)+": "+problem)
-			}
-		case *corev1.Node:
-			notes = append(notes, misspelt(o, o.Annotations, labels.DoNotDisrupt, labels.DoNotRepair)...)
-		case *karpenterv1.NodePool:
-			notes = append(notes, misspelt(o, o.Annotations, labels.DoNotDisrupt)...)
-		}
+		notes = append(notes, withoutEffect(o)...)
 		p := podsIn(o)
 		if p == nil {
 			continue
@@ -69,6 +60,21 @@ func LeftOut(objects []runtime.Object) (notes []string) {
 	if len(pooled) > 0 {
 		notes = append(notes, few(pooled)+": room for pods, but neither billed nor removed, because their NodeClaims are not among "+
 			"the files: kubectl get nodeclaims -o yaml, or kerf shadow --once for a live cluster")
+	}
+	return notes
+}
+
+// withoutEffect is what a class asks for in vain, and a node or a pool.
+func withoutEffect(o runtime.Object) (notes []string) {
+	switch o := o.(type) {
+	case *awsv1.EC2NodeClass:
+		for _, problem := range refused.Class(o) {
+			notes = append(notes, TitleOf(o)+": "+problem)
+		}
+	case *corev1.Node:
+		return misspelt(o, o.Annotations, labels.DoNotDisrupt, labels.DoNotRepair)
+	case *karpenterv1.NodePool:
+		return misspelt(o, o.Annotations, labels.DoNotDisrupt)
 	}
 	return notes
 }

@@ -1,5 +1,5 @@
-// Package limits finds the pools whose limits a plan comes up against, and plans that weights of pools shape, so that a reader
-// of the lower bound, which knows neither, can tell what the gap is made of.
+// Package limits finds the pools whose limits a plan comes up against, and plans that weights of pools shape, so that a
+// reader of the lower bound, which knows neither, can tell what the gap is made of.
 //
 // It adds up what instance types have, and decides nothing. Start reading at Reached.
 package limits
