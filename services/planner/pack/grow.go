@@ -203,16 +203,7 @@ func (g *grower) itemsOn(b *purchase.NewClaim, into *market.Option, keys []strin
 	case g.a.hasPodRules(g.class) && !g.r.Undecided:
 		segment = g.a.s.segments.Of(keys, into)
 	}
-	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == g.class && it.Segment == segment })
-	items := slices.Clone(b.Items)
-	if i < 0 {
-		items = append(items, market.Item{Class: g.class, Segment: segment})
-		i = len(items) - 1
-	}
-	pods := append(slices.Clone(items[i].Pods), g.pod)
-	slices.Sort(pods)
-	items[i].Pods = pods
-	return items
+	return purchase.Join(b.Items, market.Item{Class: g.class, Pods: []int{g.pod}, Segment: segment})
 }
 
 // add puts the pod on a claim, which becomes what it is to be then.

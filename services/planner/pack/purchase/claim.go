@@ -48,6 +48,18 @@ func Alike(a, b *NewClaim) bool {
 	})
 }
 
+// Join are items with one more, whose pods join those of their class and segment where there are some. Pods are sorted.
+func Join(items []market.Item, more market.Item) []market.Item {
+	out := slices.Clone(items)
+	i := slices.IndexFunc(out, func(it market.Item) bool { return it.Class == more.Class && it.Segment == more.Segment })
+	if i < 0 {
+		return append(out, more)
+	}
+	out[i].Pods = slices.Concat(out[i].Pods, more.Pods)
+	slices.Sort(out[i].Pods)
+	return out
+}
+
 // ByPod says which claim was bought for each pod.
 func ByPod(claims []*NewClaim) map[int]*NewClaim {
 	pods := 0

@@ -78,7 +78,7 @@ func (by *Buyer) fillRoom(claims []*NewClaim, guests, others []market.Item) (fil
 		it := &guests[i]
 		for k, b := range with {
 			if n := by.room(b, it); n > 0 {
-				more := append(slices.Clone(b.Items), market.Item{Class: it.Class, Pods: it.Pods[:n]})
+				more := Join(b.Items, market.Item{Class: it.Class, Pods: it.Pods[:n]})
 				with[k], it.Pods, moved = &NewClaim{Base: b.Base, Items: more, Guests: b.Guests + n}, it.Pods[n:], true
 			}
 		}
@@ -107,6 +107,6 @@ func (by *Buyer) room(b *NewClaim, it *market.Item) int {
 
 // hasRoom says whether a claim, as it was packed for, holds some more pods of a class.
 func (by *Buyer) hasRoom(b *NewClaim, c *view.Class, pods []int) bool {
-	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: pods})
+	items := Join(b.Items, market.Item{Class: c, Pods: pods})
 	return b.Base.Fits(by.m.Combine(items)) && !by.m.PortsClash(items) && WorkloadCapsAllow(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)
 }
