@@ -139,7 +139,7 @@ func planning() []Instrument {
 		},
 		{
 			ID: PlanGap, Name: "kerf.plan.gap", Kind: Gauge, Unit: "1", Services: watcher,
-			Text: "By how much the newest plan for pending pods may be above the lowest price, as a share: 0 proves that it is the lowest.",
+			Text: "By how much the newest plan for pending pods may be above the lowest price, as a share: 0 proves that it is the lowest. Limits and weights of pools are not in what is proven.",
 		},
 		{
 			ID: Driver, Name: "kerf.watcher.driver", Kind: Gauge, Unit: "{driver}", Services: watcher,
