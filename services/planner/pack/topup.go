@@ -28,13 +28,9 @@ func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (ass
 	return a.assignments, a.left()
 }
 
-// hasSpare says whether a claim, as it was packed for, holds one more pod. One of a pool with minValues is left as flexible
-// as it is.
+// hasSpare says whether a claim, as it was packed for, holds one more pod.
 func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
-	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: []int{0}})
-	return !market.HasMinValues(b.Base.Pool) && b.Base.Fits(a.s.market.Combine(items)) && a.s.devicesFit(b, c)(b.Base) &&
-		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode) &&
-		(!a.hasPodRules(c) || a.s.tally.Allows(c, a.site(b)))
+	return a.s.buyer.HasRoom(b, c, []int{0}) && a.s.devicesFit(b, c)(b.Base) && (!a.hasPodRules(c) || a.s.tally.Allows(c, a.site(b)))
 }
 
 // FirstRefused is the first of the pods that were placed, one after the other, that could not be placed there any more

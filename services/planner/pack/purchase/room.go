@@ -23,8 +23,11 @@ func (by *Buyer) useRoom(tiers [][]*market.Option, items []market.Item, claims [
 		best := by.price(heavy)
 		for from := range t { // pods of all heavier pools have the room, or those of the lighter ones of these
 			heaviest, guests := by.split(heavy, from)
+			if from > 0 && len(heaviest) == 0 { // tried already
+				continue
+			}
 			filled, rest := by.fillRoom(light, itemsOn(guests, items), itemsOn(heaviest, items))
-			if filled == nil || from > 0 && len(heaviest) == 0 {
+			if filled == nil {
 				continue
 			}
 			slack := before.Clone()
@@ -99,14 +102,16 @@ func (by *Buyer) room(b *NewClaim, it *market.Item) int {
 	if it.Segment != nil || by.rules.Constrained(c) || by.rules.Soft(c) || devices.ClaimsDevices(c.PodClass) {
 		return 0
 	}
-	if market.HasMinValues(b.Base.Pool) || fit.PreferencePenalty(c.Profile, &b.Base.Place) > 0 {
+	if fit.PreferencePenalty(c.Profile, &b.Base.Place) > 0 {
 		return 0
 	}
-	return sort.Search(len(it.Pods), func(n int) bool { return !by.hasRoom(b, c, it.Pods[:n+1]) })
+	return sort.Search(len(it.Pods), func(n int) bool { return !by.HasRoom(b, c, it.Pods[:n+1]) })
 }
 
-// hasRoom says whether a claim, as it was packed for, holds some more pods of a class.
-func (by *Buyer) hasRoom(b *NewClaim, c *view.Class, pods []int) bool {
+// HasRoom says whether a claim, as it was packed for, holds some more pods of a class, rules about other pods and devices
+// aside. One of a pool with minValues is left as flexible as it is.
+func (by *Buyer) HasRoom(b *NewClaim, c *view.Class, pods []int) bool {
 	items := Join(b.Items, market.Item{Class: c, Pods: pods})
-	return b.Base.Fits(by.m.Combine(items)) && !by.m.PortsClash(items) && WorkloadCapsAllow(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)
+	return !market.HasMinValues(b.Base.Pool) && b.Base.Fits(by.m.Combine(items)) && !by.m.PortsClash(items) &&
+		WorkloadCapsAllow(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)
 }
