@@ -107,7 +107,7 @@ type Silence func(since time.Time) time.Duration
 
 // LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other
 // launches: what EC2 was not asked for is not late, nor what it has put off because there are too many calls. Nor does
-// the time count in which EC2 shows no instances, as it answers nobody then: a claim that is given up ends once EC2 has
+// the time count in which EC2 shows no instances, as it does not answer then: a claim that is given up ends once EC2 has
 // shown what became of its launch, so that it would be kept beside the next one that is bought for its pods.
 func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration, ec2 Silence, now time.Time) time.Time {
 	since := c.StateTime
@@ -201,7 +201,7 @@ func registrationTimeout(c model.Claim, e Event, now time.Time) Result {
 // begun. The time in which the API server shows no nodes does not count: nothing can join then, or be seen to. A node
 // that has joined in time is there for Kerf to let it open, which may fail at the API server for a while, as at a
 // webhook: it has the time again from then on. So has one that waited for a leader. A leader that has just begun waits
-// a moment for those that may have joined while nobody could see them.
+// a moment for those that may have joined while they could not be seen.
 func RegistrationDeadline(c *model.Claim, n *cluster.Node, begun time.Time, api Silence) time.Time {
 	by := func(since time.Time) time.Time { return since.Add(RegistrationTimeout + api(since)) }
 	since := c.LaunchTime

@@ -48,7 +48,7 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock for events and conditions; nil means time.Now.
 	Now func() time.Time
-	// Silent is since when the API server answers nothing, zero while it does; nil where nobody knows.
+	// Silent is since when the API server answers nothing, zero while it does; nil where that is not known.
 	Silent func() time.Time
 }
 

@@ -93,11 +93,7 @@ func (inv *inventory) unknownLimits(pools []*karpenterv1.NodePool) []string {
 
 // known are the values that there are, by label.
 func known(w World) map[string]map[string]bool {
-	known := map[string]map[string]bool{
-		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
-		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
-		labels.CapacityType: {"on-demand": true, "reserved": true, "spot": true},
-	}
+	known := meant.Known()
 	// Classes leave out types that their images can't run, and without a class there are none; the catalogue has them
 	// all the same. A class of one's own images leaves out none.
 	all, err := instancetype.Catalog(w.Catalog.Types, instancetype.Settings{AMIFamily: instancetype.Custom})

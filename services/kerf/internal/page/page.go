@@ -17,8 +17,8 @@ import (
 type Style struct {
 	// Color turns on ANSI colours.
 	Color bool
-	// Currency is what money is in, as an ISO 4217 code; "" means US dollars. What is written with a dollar sign, whoever
-	// worded it, gets the sign of the currency.
+	// Currency is what money is in, as an ISO 4217 code; "" means US dollars. What is written with a dollar sign, the
+	// planner's words among it, gets the sign of the currency.
 	Currency string
 	// Width is where sentences are wrapped, in columns; 0 or less means nowhere.
 	Width int

@@ -22,11 +22,7 @@ type Known struct {
 
 // In reads what is sold in a snapshot, and what its pods ask for.
 func In(s *clusterpb.Snapshot) Known {
-	k := Known{map[string]map[string]bool{
-		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
-		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true},
-		labels.CapacityType: {"on-demand": true, "reserved": true, "spot": true},
-	}, map[string]*clusterpb.PodClass{}}
+	k := Known{meant.Known(), map[string]*clusterpb.PodClass{}}
 	for _, c := range s.GetCatalogs() {
 		for _, t := range c.GetInstanceTypes() {
 			for _, l := range t.GetLabels() {

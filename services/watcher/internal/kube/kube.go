@@ -58,7 +58,7 @@ type Config struct {
 	// Lost is told why pods or nodes have not been read for about a minute, once they were, and "" when they are again.
 	// It must not block; nil hears nothing.
 	Lost func(why string)
-	// Silent is since when the API server answers nothing, zero while it does; nil where nobody knows.
+	// Silent is since when the API server answers nothing, zero while it does; nil where that is not known.
 	Silent func() time.Time
 }
 

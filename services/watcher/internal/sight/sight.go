@@ -37,7 +37,7 @@ type Sight struct {
 
 // New makes one that tells why sight is lost, and "" once it is back. Tell must not block; nil is for one that hears
 // nothing. Silent is since when the API server answers nothing, zero while it does: an informer whose connection is
-// refused asks for its watch again and again, and tells nobody. It is nil where nobody knows.
+// refused asks for its watch again and again, and reports no error. It is nil where that is not known.
 func New(now func() time.Time, tell func(why string), silent func() time.Time) *Sight {
 	return &Sight{now: now, tell: tell, silent: silent}
 }

@@ -14,6 +14,16 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
+// Known are the labels whose values are looked at, with those values that do not depend on what is sold; the others are
+// for the caller to add.
+func Known() map[string]map[string]bool {
+	return map[string]map[string]bool{
+		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
+		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true}, labels.InstanceTenancy: {},
+		labels.CapacityType: {"on-demand": true, "reserved": true, "spot": true},
+	}
+}
+
 // Label is the label that a requirement of another one means, as its values say: m5.large is of instance types, also
 // where the label is just instance-type. It is "" for one that is known, or is of the user's own domain.
 func Label(r karpenterv1.Requirement, known map[string]map[string]bool) string {
