@@ -157,7 +157,7 @@ func (s *Scheduler) OnLast(claims []*purchase.NewClaim, items []market.Item, usa
 			b.Options = nil
 		}
 	}
-	a.placeInRounds()
+	a.placeLeft()
 	s.rankAll(claims)
 	return a.assignments, a.left()
 }
