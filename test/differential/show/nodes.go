@@ -44,12 +44,15 @@ func (w *writer) node(n *model.Node) {
 			ts = append(ts, t.String())
 		}
 	}
-	w.line("node", string(n.Name), pair("type", label(labels.InstanceType)),
+	words := []string{
+		pair("type", label(labels.InstanceType)),
 		pair("zone", letter(label(labels.Zone))), pair("capacity", label(labels.CapacityType)), pair("pool", pool),
 		pair("pods", strings.Join(pods, ",")), pair("labels", pairs(own)), pair("taints", strings.Join(ts, ",")),
 		pair("attach", strings.Join(limits, ",")), pair("drivers", strings.Join(n.Drivers, ",")),
 		pair("features", strings.Join(n.Features, ",")), flag("unowned", w.claimOf(n) == nil), flag("cordoned", n.Unschedulable),
-		flag("terminating", n.Terminating), w.state(n))
+		flag("terminating", n.Terminating), w.state(n),
+	}
+	w.line("node", string(n.Name), append(words, deviceWords(n.Devices)...)...)
 }
 
 // claim writes a claim whose node has not joined.

@@ -68,6 +68,12 @@ func (w *writer) podWords(c *model.PodClass, daemon bool) []string {
 	for _, v := range c.Volumes {
 		words = append(words, `volume="`+volume(v)+`"`)
 	}
+	for _, x := range c.DeviceClaims {
+		add("devices", deviceClaim(x))
+	}
+	for _, x := range c.ExtendedRequests {
+		add("extended", string(x.Resource)+"="+x.Devices.Selector)
+	}
 	return append(words, pair("needs-drivers", strings.Join(c.NeededDrivers, ",")), pair("needs-features", strings.Join(c.NeededFeatures, ",")))
 }
 

@@ -278,5 +278,8 @@ func (w *writer) pool(p *model.NodePool) {
 	if p.ConsolidationPolicy == model.WhenEmptyOrUnderutilized {
 		words = append(words, "policy=WhenEmptyOrUnderutilized after=0s budget=100%")
 	}
+	for _, t := range p.Devices {
+		words = append(words, deviceWords(t.Devices, t.InstanceTypes...)...)
+	}
 	w.line("pool", string(p.Name), words...)
 }
