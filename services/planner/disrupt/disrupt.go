@@ -73,13 +73,14 @@ func Run(in Params) Result {
 	sortCandidates(dr)
 	waiting := removeEmpty(dr)
 	replace.Run(dr, in.Fixed)
-	kept := openToSavings(dr)
+	old := unreplaced(dr)
+	kept := openToSavings(dr, old)
 	for h, verdict := range unrepaired { // to save money their pods are not moved: that would be a repair in all but name
 		if !dr.View.Removed(h) {
 			dr.Verdicts[h] = verdict
 		}
 	}
-	found := consolidate.Run(dr, appraisal, in.ResumeAfter)
+	found := consolidate.Run(dr, appraisal, old, in.ResumeAfter)
 	for h, verdict := range kept {
 		if !dr.View.Removed(h) {
 			dr.Verdicts[h] = verdict
@@ -104,12 +105,32 @@ func noteDrift(dr *draft.Draft) (change time.Time) {
 	return change
 }
 
+// unreplaced are the nodes that have drifted or are too old, and that stay for now: a budget keeps them, nothing holds
+// their pods, or the drift of their pool is paused.
+func unreplaced(dr *draft.Draft) (hosts []int) {
+	for _, h := range dr.Candidates {
+		due := !dr.Drift[h].OK() && !dr.Expiring(h) || dr.Expired(h)
+		if dr.View.Removed(h) || !due || len(dr.Moving[h]) == 0 {
+			continue
+		}
+		switch dr.Verdicts[h].Code {
+		case model.CodeBudget, model.CodeNoDestination:
+			hosts = append(hosts, h)
+		case model.CodeCanary:
+			if pause, _ := replace.DriftPause(dr.View, dr.View.Hosts[h].Pool); !pause.OK() {
+				hosts = append(hosts, h)
+			}
+		}
+	}
+	return hosts
+}
+
 // openToSavings lets nodes be consolidated that have drifted, and that a budget keeps from being replaced for it: that
 // budget says nothing of money. It returns what was said of each, which counts again where it is not consolidated.
-func openToSavings(dr *draft.Draft) (kept map[int]model.Reason) {
+func openToSavings(dr *draft.Draft, old []int) (kept map[int]model.Reason) {
 	kept = make(map[int]model.Reason)
-	for _, h := range dr.Candidates {
-		if dr.View.Removed(h) || dr.Drift[h].OK() || dr.Verdicts[h].Code != model.CodeBudget || dr.Expiring(h) || len(dr.Moving[h]) == 0 {
+	for _, h := range old {
+		if dr.Verdicts[h].Code != model.CodeBudget {
 			continue
 		}
 		if dr.NodeBudgets.Reason(dr.View.Hosts[h].Pool, model.ReasonUnderutilized, 1).OK() {

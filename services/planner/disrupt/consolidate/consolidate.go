@@ -54,7 +54,9 @@ type Result struct {
 // The first look is rough where more nodes waste money than budgets let go: what it would buy is not bought, so that
 // new nodes are packed with the least search. If it finds no more than budgets let go after all, it is made again with
 // all of it.
-func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
+//
+// At last, those of old that are still there, nodes that are to be replaced and can't be for now, are merged.
+func Run(dr *draft.Draft, appraisal *Appraisal, old []int, resumeAfter model.ClaimID) Result {
 	c := consolidation{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
 	c.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(c.open)}
 	dr.BuffersLost = draft.BuffersLose(dr, func(int) bool { return false }) // to what goes for other reasons
@@ -73,7 +75,26 @@ func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Resul
 			c.Summary.Judged++
 		}
 	}
+	c.merge(old)
 	return c.Result
+}
+
+// merge removes those of some nodes, which are to be replaced and can't be for now, whose pods fit on others of them, too.
+// Those are destinations for no other node's pods, as they are to go. Meanwhile fewer of them cost money, and a limit that
+// they use up lets new ones be bought again.
+func (c *consolidation) merge(old []int) {
+	dr := c.draft
+	if old = slices.DeleteFunc(slices.Clone(old), dr.View.Removed); len(old) < 2 || len(c.Deferred) > 0 {
+		return
+	}
+	t := newTrials(dr, c.appraisal, old, nil)
+	for _, h := range old {
+		t.receivers[h] = t.receivers[h] || mayReceive(dr, h) && dr.Unhealthy[h].OK()
+	}
+	open := slices.DeleteFunc(old, func(h int) bool { return !dr.Ask(forMoney(), h).OK() })
+	t.byWaste(open)
+	t.deletes(open)
+	c.Summary.Tried, c.Settled = c.Summary.Tried+t.summary.Tried, rules.Earliest(c.Settled, t.settledAt)
 }
 
 // consolidation is one run.
@@ -216,12 +237,11 @@ func (t *trials) search(open []int) {
 
 // candidates are the hosts that may be removed for money, as far as the checks of each by itself go.
 func candidates(dr *draft.Draft) (open []int) {
-	chain := slices.Concat(draft.MethodsThatCanWait(), underutilized())
 	for _, h := range dr.Candidates {
 		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
 			continue
 		}
-		if dr.Verdicts[h] = dr.Ask(chain, h); dr.Verdicts[h].OK() {
+		if dr.Verdicts[h] = dr.Ask(forMoney(), h); dr.Verdicts[h].OK() {
 			open = append(open, h)
 		}
 	}

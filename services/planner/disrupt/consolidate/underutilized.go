@@ -9,9 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// underutilized is the chain for consolidation, after draft.EveryMethod and draft.MethodsThatCanWait.
-func underutilized() []draft.Check {
-	return []draft.Check{
+// forMoney is the chain for consolidation, after draft.EveryMethod.
+func forMoney() []draft.Check {
+	return append(draft.MethodsThatCanWait(),
 		draft.NotStatic,                  // static pools keep their size
 		draft.NoneReturns,                // a pod that comes back under its name needs its place
 		(*draft.Draft).PodsAgreeUnforced, // age overrules nothing here
@@ -23,7 +23,7 @@ func underutilized() []draft.Check {
 		poolNotGrowing,                   // while a pool grows, pods are still on their way
 		poolNotShrinking,                 // while many pods end, more of them may be about to
 		buffersMove,                      // buffer pods with pod rules stay where they are
-	}
+	)
 }
 
 // Of some that are under way and others that are not, more than few and more than someOf of the others are many.
