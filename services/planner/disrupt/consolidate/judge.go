@@ -24,11 +24,11 @@ const (
 const replaceShare = 0.10
 
 // bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less;
-// more is what interruptions make of it.
+// more is what interruptions make of it, unmet what preferences do.
 type bar struct {
-	least   int64
-	byShare bool
-	more    int64
+	least       int64
+	byShare     bool
+	more, unmet int64
 }
 
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay
@@ -139,7 +139,37 @@ func (j *judge) barAt(d *draft.Decision, price int64) bar {
 		out.more = max(0, r.after.InterruptionPrice(r.before, price))
 		out.least += out.more
 	}
+	out.unmet = max(0, j.unmet(d))
+	out.least += out.unmet
 	return out
+}
+
+// unmet is what those preferences of a decision's pods are weighed at that fewer of them have met then, micro-dollars per
+// hour: what was bought for them is not to be exchanged for what was not.
+func (j *judge) unmet(d *draft.Decision) (sum int64) {
+	prefers := func(p int) bool { return !j.v.Pods[p].Class.Profile.Indifferent }
+	if j.v.Policy.Preferences == model.PreferencesEnforced || !slices.ContainsFunc(d.Evicted, prefers) {
+		return 0 // see preferencesKept
+	}
+	hostOf, bought := j.draft.PodHosts(d.Hosts), purchase.ByPod(d.Replacements)
+	change := func(pod int, to *fit.Place) {
+		if from, moves := hostOf[pod]; moves && prefers(pod) {
+			p := j.v.Pods[pod].Class.Profile
+			sum += int64(fit.PreferencePenalty(p, to) - fit.PreferencePenalty(p, j.place(from)))
+		}
+	}
+	for _, a := range d.Destinations {
+		change(a.Pod, j.place(a.Host))
+	}
+	for pod, b := range bought {
+		change(pod, &b.Best().Place)
+	}
+	return sum * market.PreferencePrice(&j.v.Policy)
+}
+
+// place is a host as preferences see it.
+func (j *judge) place(host int) *fit.Place {
+	return &fit.Place{Labels: j.v.Hosts[host].LabelSets[0], Taints: j.v.Hosts[host].Taints}
 }
 
 func (j *judge) allSpot(hosts []int) bool {
@@ -224,6 +254,12 @@ func (j *judge) notWorth(host int, saving, price int64, bar bar) model.Reason {
 	if bar.more > 0 {
 		r.Message += fmt.Sprintf("; more frequent interruptions are %s of that", fit.Money(bar.more))
 	}
+	if bar.unmet > 0 {
+		if saving >= bar.least-bar.unmet {
+			r.Code, r.Remedy = model.CodePayback, "lower policy.preference_price"
+		}
+		r.Message += fmt.Sprintf("; preferences of its pods that would not be met any more are %s of that", fit.Money(bar.unmet))
+	}
 	return r
 }
 
@@ -232,13 +268,10 @@ func (j *judge) preferencesKept(d *draft.Decision) model.Reason {
 	if j.v.Policy.Preferences != model.PreferencesEnforced {
 		return model.Reason{}
 	}
-	at := func(h int) *fit.Place {
-		return &fit.Place{Labels: j.v.Hosts[h].LabelSets[0], Taints: j.v.Hosts[h].Taints}
-	}
 	hostOf := j.draft.PodHosts(d.Hosts)
 	for _, a := range d.Destinations {
 		p := j.v.Pods[a.Pod]
-		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(hostOf[a.Pod])) {
+		if fit.PreferencePenalty(p.Class.Profile, j.place(a.Host)) > fit.PreferencePenalty(p.Class.Profile, j.place(hostOf[a.Pod])) {
 			return model.Reason{
 				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
 				Message: fmt.Sprintf("pod %s would have fewer of its preferences met elsewhere, and preferences are enforced", p.ID),
