@@ -41,6 +41,10 @@ func homes(pkgs []pkg) []home {
 	return []home{
 		{what: "cron", home: "services/core/schedule", imports: "github.com/robfig/cron/v3", sounds: named(`(?i)cron`)},
 		{what: "label, annotation, taint and finalizer keys", home: keysHome, literals: keys(pkgs)},
+		{
+			what: "the ids of capacity buffers' pods", home: "services/core/model",
+			literals: []string{"buffer/", "buffer0"}, names: named(`^Virtual$`),
+		},
 		{what: "repair defaults", home: "services/core/model", literals: []string{"AcceleratedHardwareReady"}},
 		{
 			what: "drift and how long it is paused", home: "services/core/rules",

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // carriedOut is what there is to see when a plan was carried out, a while after it was made: claims have become nodes,
@@ -265,7 +264,7 @@ func rounds(in model.Input) []string {
 				out = append(out, fmt.Sprintf("round %d: %s of %v saves %s", round, d.Reason, d.Candidates, money(d.Saving)))
 			}
 			for _, pl := range d.Destinations {
-				if _, virtual := offer.Virtual(pl.Pod); virtual {
+				if pl.Pod.Virtual() {
 					continue // a buffer's capacity
 				}
 				at := in.Now.Add(while)

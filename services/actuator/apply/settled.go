@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -52,7 +51,7 @@ func (v *verifier) findSettled() map[model.PodID]string {
 			continue
 		}
 		for _, p := range w.Pods {
-			if namespace, name, _ := strings.Cut(string(p), "/"); !strings.Contains(name, "/") { // else it is a buffer's, and never exists
+			if namespace, name, ok := p.Object(); ok { // else it is a buffer's, and never exists
 				asked[podName{namespace, name}] = p
 			}
 		}

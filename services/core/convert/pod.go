@@ -285,3 +285,9 @@ func writeBudget(b model.PodDisruptionBudget) *clusterpb.PodDisruptionBudget {
 		AlwaysAllowUnhealthy: b.AllowsUnhealthy, NeverAllows: b.NeverAllows,
 	}
 }
+
+// Buffer is the capacity buffer whose virtual pod has the id in a message; not ok where none has.
+func Buffer(pod string) (id string, ok bool) {
+	b, ok := model.PodID(pod).Buffer()
+	return string(b), ok
+}

@@ -18,7 +18,7 @@ import (
 
 // Ids are typed, so that a pod can't be taken for a node.
 type (
-	// PodID is "namespace/name".
+	// PodID is "namespace/name", or that of a buffer's virtual pod; see BufferID.Pod.
 	PodID string
 	// ClassID names a PodClass: "c-" and a hash.
 	ClassID string

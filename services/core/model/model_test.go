@@ -60,3 +60,31 @@ func TestSelectorMatches(t *testing.T) {
 		})
 	}
 }
+
+func TestAnIDIsThatOfAPodOrOfABuffersPod(t *testing.T) {
+	tests := map[model.PodID]struct {
+		buffer          model.BufferID
+		namespace, name string
+	}{
+		model.BufferID("shop/room").Pod(12): {buffer: "shop/room"},
+		"shop/web-0":                        {namespace: "shop", name: "web-0"},
+		"buffer/room":                       {namespace: "buffer", name: "room"},
+		"buffer/shop/room":                  {},
+		"shop/room/0":                       {},
+		"buffer":                            {},
+		"":                                  {},
+	}
+	for id, want := range tests {
+		b, ok := id.Buffer()
+		if b != want.buffer || ok != (want.buffer != "") || id.Virtual() != ok {
+			t.Errorf("%q: buffer %q, %v; want %q", id, b, ok, want.buffer)
+		}
+		if ok && (id < model.FirstVirtual || id >= model.AfterVirtual) {
+			t.Errorf("%q is not among the virtual ones", id)
+		}
+		namespace, name, ok := id.Object()
+		if namespace != want.namespace || name != want.name || ok != (want.name != "") {
+			t.Errorf("%q: pod %q of %q, %v; want %q of %q", id, name, namespace, ok, want.name, want.namespace)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/consolidate"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // mostFreed is of how many nodes that somebody's rule keeps it is tried out what freeing them would save.
@@ -21,7 +20,7 @@ func waste(dr *draft.Draft, a *consolidate.Appraisal) []int64 {
 	out := slices.Clone(a.Waste)
 	worth := func(pod int) int64 { return int64(math.Round(a.Worth(dr.View.Pods[pod].Class))) }
 	for _, s := range dr.Assignments {
-		if _, virtual := offer.Virtual(dr.View.Pods[s.Pod].ID); virtual || s.Claim != nil {
+		if dr.View.Pods[s.Pod].ID.Virtual() || s.Claim != nil {
 			continue
 		}
 		if out[s.Host] = max(0, out[s.Host]-worth(s.Pod)); worth(s.Pod) == 0 {

@@ -4,34 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// bufferPrefix begins the ids of virtual pods. No real pod's id has more than one slash.
-const bufferPrefix = "buffer/"
-
-// BufferPod is the id of the k-th virtual pod of a buffer.
-func BufferPod(b model.BufferID, k int64) model.PodID {
-	return model.PodID(fmt.Sprintf("%s%s/%d", bufferPrefix, b, k))
-}
-
-// Virtual says whether a pod is one of a buffer's, which never exists, and of which.
-func Virtual(id model.PodID) (b model.BufferID, ok bool) {
-	rest, found := strings.CutPrefix(string(id), bufferPrefix)
-	end := strings.LastIndexByte(rest, '/')
-	if !found || end < 0 || !strings.Contains(rest[:end], "/") {
-		return "", false
-	}
-	return model.BufferID(rest[:end]), true
-}
-
 // Expand adds the virtual pods of the capacity buffers to a snapshot's pods, unschedulable ones like any other; the list
 // stays sorted by id, and the snapshot that was given is not changed. The caller must place all real pods before
-// the first virtual one (Virtual tells them apart): a buffer is what is left over. problems say which buffers ask for
+// the first virtual one (PodID.Virtual tells them apart): a buffer is what is left over. problems say which buffers ask for
 // nothing, and why, sorted by subject.
 //
 // A buffer asks for its replicas from its start to its expiry. Of a one-shot buffer's those are taken off that pods have
@@ -62,7 +43,7 @@ func Expand(s model.Snapshot, now time.Time) (out model.Snapshot, problems []mod
 		}
 		for k := range n {
 			virtual = append(virtual, model.Pod{
-				ID: BufferPod(b.ID, k), UID: string(BufferPod(b.ID, k)), Class: b.Class, Phase: model.PodUnschedulable,
+				ID: b.ID.Pod(k), UID: string(b.ID.Pod(k)), Class: b.Class, Phase: model.PodUnschedulable,
 				CreateTime: b.CreateTime, UnschedulableTime: b.CreateTime,
 			})
 		}

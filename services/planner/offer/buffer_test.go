@@ -104,16 +104,6 @@ func TestAOneShotBufferIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestVirtualPodsAreToldByTheirNames(t *testing.T) {
-	for id, want := range map[model.PodID]model.BufferID{
-		offer.BufferPod("shop/room", 12): "shop/room", "buffer/room": "", "shop/web-0": "", "buffer/shop/room": "", "": "",
-	} {
-		if got, ok := offer.Virtual(id); got != want || ok != (want != "") {
-			t.Errorf("%s: %q, %v; want %q", id, got, ok, want)
-		}
-	}
-}
-
 func TestABufferThatAsksForTooMuchIsCutAndTold(t *testing.T) {
 	s := model.Snapshot{
 		PodClasses:      []model.PodClass{{ID: "c", Namespace: "shop"}},

@@ -32,7 +32,7 @@ func (s *Session) fillBuffers(in *model.Input) error {
 		}
 	}
 	for _, p := range s.pods {
-		if !virtual(p.ID) {
+		if !p.ID.Virtual() {
 			continue
 		}
 		if _, still := slices.BinarySearchFunc(want, p.ID, byID); !still {
@@ -59,7 +59,7 @@ func (s *Session) virtualPods(in *model.Input) ([]model.Pod, []model.Reason) {
 	expanded, problems := offer.Expand(snapshot, in.Now)
 	var want []model.Pod
 	for i := range expanded.Pods {
-		if virtual(expanded.Pods[i].ID) {
+		if expanded.Pods[i].ID.Virtual() {
 			want = append(want, expanded.Pods[i])
 		}
 	}
@@ -68,18 +68,12 @@ func (s *Session) virtualPods(in *model.Input) ([]model.Pod, []model.Reason) {
 
 // realPods are a session's pods without those of buffers.
 func realPods(pods []view.Pod) []view.Pod {
-	// Virtual ids follow each other, with at most those of pods in a namespace of that name among them.
-	from, _ := find(pods, "buffer/")
-	to, _ := find(pods, "buffer0") // "0" is what comes after "/"
-	if !slices.ContainsFunc(pods[from:to], func(p view.Pod) bool { return virtual(p.ID) }) {
+	from, _ := find(pods, model.FirstVirtual)
+	to, _ := find(pods, model.AfterVirtual)
+	if !slices.ContainsFunc(pods[from:to], func(p view.Pod) bool { return p.ID.Virtual() }) {
 		return pods
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(p view.Pod) bool { return virtual(p.ID) })
-}
-
-func virtual(id model.PodID) bool {
-	_, ok := offer.Virtual(id)
-	return ok
+	return slices.DeleteFunc(slices.Clone(pods), func(p view.Pod) bool { return p.ID.Virtual() })
 }
 
 // assignBuffers places the pods of buffers, after all real pods: where it is already, in what is left on nodes
@@ -122,7 +116,7 @@ func (c *cycle) assignBuffers() {
 // explain is why pods have no place. Where nothing can be bought it is what keeps them from the nodes that exist: the
 // first rule that fails on the first node that is for pods like them.
 func (c *cycle) explain(it market.Item) (model.Reason, []model.PoolMiss) {
-	if c.buffersWait && virtual(c.Pods[it.Pods[0]].ID) {
+	if c.buffersWait && c.Pods[it.Pods[0]].ID.Virtual() {
 		return model.Reason{
 			Code:    model.CodeSuperseded,
 			Message: "where pods of this plan may go depends on which nodes there are; the buffer gets nodes once those pods are bound",
@@ -149,12 +143,12 @@ func (c *cycle) movedBufferPods() map[int]bool {
 	out := make(map[int]bool)
 	for _, d := range c.disruptions.Decisions {
 		for _, s := range d.Destinations {
-			out[s.Pod] = virtual(c.Pods[s.Pod].ID)
+			out[s.Pod] = c.Pods[s.Pod].ID.Virtual()
 		}
 		for _, b := range d.Replacements {
 			for _, it := range b.Items {
 				for _, p := range it.Pods {
-					out[p] = virtual(c.Pods[p].ID)
+					out[p] = c.Pods[p].ID.Virtual()
 				}
 			}
 		}
@@ -199,7 +193,7 @@ func (c *cycle) objects(pending []model.PendingPod) []model.ObjectState {
 func bufferCapacity(c *cycle, pending []model.PendingPod) map[model.BufferID]*model.BufferCapacity {
 	out := make(map[model.BufferID]*model.BufferCapacity)
 	of := func(pod model.PodID) *model.BufferCapacity {
-		id, ok := offer.Virtual(pod)
+		id, ok := pod.Buffer()
 		if !ok {
 			return nil
 		}

@@ -74,7 +74,7 @@ func (c *cycle) findDemand() demand {
 		}
 	}
 	for _, i := range unseen {
-		if p := c.Pods[i]; queue.Has(p.Pod, p.Class.PodClass) && d.refusal(c, i).OK() && !virtual(p.ID) {
+		if p := c.Pods[i]; queue.Has(p.Pod, p.Class.PodClass) && d.refusal(c, i).OK() && !p.ID.Virtual() {
 			d.queued = append(d.queued, i)
 		} else {
 			d.waiting = append(d.waiting, i)
@@ -117,7 +117,7 @@ func (d *demand) add(c *cycle, pod int) {
 		d.refused = append(d.refused, refusal{pod, r})
 		return
 	}
-	if virtual(c.Pods[pod].ID) {
+	if c.Pods[pod].ID.Virtual() {
 		d.virtual = append(d.virtual, pod)
 		return
 	}

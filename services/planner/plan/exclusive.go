@@ -52,7 +52,7 @@ func findHeirs(c *cycle, without map[int]bool, tried map[string]bool) (out []int
 	asked := make(volumes.Exclusive)
 	for _, r := range c.demand.refused {
 		class := c.Pods[r.pod].Class
-		if r.reason.Code != model.CodeVolumeInUse || virtual(c.Pods[r.pod].ID) || !c.demand.volumes.OnlyOf(class.PodClass, without) {
+		if r.reason.Code != model.CodeVolumeInUse || c.Pods[r.pod].ID.Virtual() || !c.demand.volumes.OnlyOf(class.PodClass, without) {
 			continue
 		}
 		if tried[podrules.Likeness(c.World, c.tally.Rules(), class)] {

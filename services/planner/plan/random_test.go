@@ -342,5 +342,5 @@ func mayFollow(c *model.NodeClaim, before *model.Plan) bool {
 	if len(c.Pods) == 0 {
 		return len(before.Disruptions) > 0
 	}
-	return !slices.ContainsFunc(c.Pods, func(id model.PodID) bool { return !strings.HasPrefix(string(id), "buffer/") })
+	return !slices.ContainsFunc(c.Pods, func(id model.PodID) bool { return !id.Virtual() })
 }

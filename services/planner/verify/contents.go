@@ -93,7 +93,7 @@ func (c *contents) turns() {
 		}
 	}
 	for i := 1; i < len(placed); i++ {
-		if facts.Virtual(placed[i-1].Pod) && !facts.Virtual(placed[i].Pod) {
+		if placed[i-1].Pod.Virtual() && !placed[i].Pod.Virtual() {
 			c.r.Fail("placement of pod "+string(placed[i].Pod), "its turn is after that of %s, which is only a buffer's", placed[i-1].Pod)
 		}
 	}

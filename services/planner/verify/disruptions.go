@@ -115,7 +115,7 @@ func (d *disruptions) displaced(subject string, x *model.Disruption) {
 		d.r.Fail(subject, "it says that it evicts %d pods, it evicts %d", x.Evictions, evicted)
 	}
 	for _, pl := range x.Destinations {
-		if !withoutDestination[pl.Pod] && !facts.Virtual(pl.Pod) {
+		if !withoutDestination[pl.Pod] && !pl.Pod.Virtual() {
 			d.r.Fail(subject, "pod %s has a destination and is on none of its nodes", pl.Pod)
 		}
 		delete(withoutDestination, pl.Pod)
@@ -141,7 +141,7 @@ func evictedBy(f *facts.Facts, x *model.Disruption) []*model.Pod {
 // replacement, for which the drain waits.
 func (d *disruptions) destinations(subject string, x *model.Disruption) {
 	for _, pl := range x.Destinations {
-		if !x.Reason.ByChoice() || facts.Virtual(pl.Pod) {
+		if !x.Reason.ByChoice() || pl.Pod.Virtual() {
 			continue // a buffer's pod may as well wait
 		}
 		fresh, node := d.f.Decisions.Claims[pl.Claim], d.f.Cluster.Nodes[pl.Node]

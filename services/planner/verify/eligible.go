@@ -169,7 +169,7 @@ func (d *disruptions) addPods() {
 	for i := range d.f.Cluster.Snapshot.Pods {
 		p := &d.f.Cluster.Snapshot.Pods[i]
 		d.moves.Add(d.f.Cluster.Class(p), p)
-		if last := newest[p.Class]; !p.Terminating && !facts.Virtual(p.ID) && (last == nil || p.BindTime.After(last.BindTime)) {
+		if last := newest[p.Class]; !p.Terminating && !p.ID.Virtual() && (last == nil || p.BindTime.After(last.BindTime)) {
 			newest[p.Class] = p
 		}
 	}

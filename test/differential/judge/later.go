@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -154,7 +153,7 @@ func (w *world) remove() error {
 // virtual is one of the pods that a buffer keeps capacity for; nil where it is none.
 func (t *trial) virtual(id model.PodID) *model.Pod {
 	for _, b := range t.c.Input.Snapshot.CapacityBuffers {
-		if strings.HasPrefix(string(id), "buffer/"+string(b.ID)+"/") {
+		if of, ok := id.Buffer(); ok && of == b.ID {
 			return &model.Pod{ID: id, UID: string(id), Class: b.Class}
 		}
 	}

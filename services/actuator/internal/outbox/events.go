@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -152,7 +151,7 @@ func eventReason(code model.Code) string {
 // Bought tells the pods that a claim was accepted for that a node comes for them.
 func (o *Outbox) Bought(c model.Claim) {
 	for _, id := range c.Pods {
-		if namespace, name, ok := strings.Cut(string(id), "/"); ok && !strings.Contains(name, "/") { // else a capacity buffer's
+		if namespace, name, ok := id.Object(); ok { // else a capacity buffer's
 			o.hint(cluster.Event{
 				Kind: "Pod", Namespace: namespace, Name: name, Reason: "Nominated",
 				Message: "NodeClaim " + string(c.ID) + " of NodePool " + string(c.NodePool) + " is launched for it",

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -39,7 +38,7 @@ func (o *Outbox) Pods(pending iter.Seq2[model.PodID, model.Reason], placed []mod
 	var changed []cluster.Event // what pods are told anew; those that were told nothing yet come first, as messages may change with each plan
 	take := func(pod model.PodID, e cluster.Event) {
 		var ok bool
-		if e.Namespace, e.Name, ok = strings.Cut(string(pod), "/"); !ok || strings.Contains(e.Name, "/") { // a capacity buffer's
+		if e.Namespace, e.Name, ok = pod.Object(); !ok { // a capacity buffer's
 			return
 		}
 		e.Kind = "Pod"

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -57,9 +56,6 @@ func (s *Server) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuat
 	}
 	var pending []loop.Pending
 	for _, p := range plan.Pending {
-		if strings.Count(string(p.Pod), "/") > 1 {
-			continue // a capacity buffer's: there is no object to tell anything
-		}
 		pending = append(pending, loop.Pending{Pod: string(p.Pod), Reason: p.Reason})
 	}
 	answer, err := s.loop.Apply(ctx, plan, pending, r.GetDryRun())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 )
 
 // Owners groups pods by what owns them.
@@ -43,19 +44,10 @@ func (o Owners) Name(pod string) string {
 	if owner := o.byPod[pod]; owner != "" {
 		return owner
 	}
-	if b, ok := Buffer(pod); ok {
+	if b, ok := convert.Buffer(pod); ok {
 		return "buffer " + b
 	}
 	return pod
-}
-
-// Buffer is the capacity buffer that one of the planner's virtual pods, "buffer/namespace/name/number", belongs to.
-func Buffer(pod string) (string, bool) {
-	rest, ok := strings.CutPrefix(pod, "buffer/")
-	if i := strings.LastIndexByte(rest, '/'); ok && strings.Count(rest, "/") > 1 {
-		return rest[:i], true
-	}
-	return "", false
 }
 
 // Sum writes pods as numbers and owners: "6 default/inflate, 2 shop/web".

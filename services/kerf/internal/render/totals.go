@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/limits"
-	"github.com/kerf-dev/kerf/services/kerf/internal/owners"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/unplanned"
 )
@@ -55,12 +55,12 @@ func (p *planPage) label(s string) string {
 func (p *planPage) bufferSentence() string {
 	var there, missing int
 	for _, pl := range p.view.Plan.GetPlacements() {
-		if _, ok := owners.Buffer(pl.GetPod()); ok {
+		if _, ok := convert.Buffer(pl.GetPod()); ok {
 			there++
 		}
 	}
 	for _, q := range p.view.Plan.GetPending() {
-		if _, ok := owners.Buffer(q.GetPod()); ok {
+		if _, ok := convert.Buffer(q.GetPod()); ok {
 			missing++
 		}
 	}
@@ -73,7 +73,7 @@ func (p *planPage) bufferSentence() string {
 // placed are the places of pods; those of buffers are not among them.
 func placed(plan *plannerpb.Plan) []*plannerpb.Placement {
 	return slices.DeleteFunc(slices.Clone(plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
-		_, buffer := owners.Buffer(pl.GetPod())
+		_, buffer := convert.Buffer(pl.GetPod())
 		return buffer
 	})
 }
@@ -82,7 +82,7 @@ func (p *planPage) podsSentence() string {
 	placed := placed(p.view.Plan)
 	left := 0
 	for _, q := range p.view.Plan.GetPending() {
-		if _, buffer := owners.Buffer(q.GetPod()); !buffer {
+		if _, buffer := convert.Buffer(q.GetPod()); !buffer {
 			left++
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
@@ -179,7 +178,7 @@ func (t *trials) countLeft(left []market.Item) string {
 	pods, buffers := 0, 0
 	for _, it := range left {
 		for _, p := range it.Pods {
-			if _, virtual := offer.Virtual(t.v.Pods[p].ID); virtual {
+			if t.v.Pods[p].ID.Virtual() {
 				buffers++
 			} else {
 				pods++

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
@@ -134,10 +133,10 @@ func buffersLeft(dr *Draft, decisions []Decision, stays, avoids func(host int) b
 			e.addClaim(b)
 		}
 		for _, a := range assignmentsOf(&decisions[i]) {
-			switch _, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID); {
+			switch {
 			case staysPut(dr.View.Pods[a.Pod].Class):
 				e.keep(a)
-			case virtual:
+			case dr.View.Pods[a.Pod].ID.Virtual():
 				buffers[a.Pod] = a
 			default:
 				moved = append(moved, a)

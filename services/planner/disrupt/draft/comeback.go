@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/pack/settled"
@@ -66,7 +65,7 @@ func (x *comeback) moved(d *Decision) (out []pack.Assignment) {
 		if !x.concerns(a.Pod) {
 			return
 		}
-		if _, virtual := offer.Virtual(x.dr.View.Pods[a.Pod].ID); !virtual {
+		if !x.dr.View.Pods[a.Pod].ID.Virtual() {
 			out = append(out, a)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/churn"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
@@ -166,8 +165,7 @@ func New(in Params) *Draft {
 	dr.circles = podrules.Circles(dr.Scheduler.Tally().Rules())
 	dr.noteDependents(in.Assignments)
 	dr.placed = slices.DeleteFunc(slices.Clone(in.Assignments), func(a pack.Assignment) bool {
-		_, virtual := offer.Virtual(dr.View.Pods[a.Pod].ID)
-		return virtual
+		return dr.View.Pods[a.Pod].ID.Virtual()
 	})
 	return dr
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // Facts is one input and one plan. Nothing in it changes after New.
@@ -43,12 +42,6 @@ func (f *Facts) InTurn() []model.Placement {
 	placed := slices.Clone(f.Plan.Placements)
 	slices.SortStableFunc(placed, func(a, b model.Placement) int { return cmp.Compare(a.Order, b.Order) })
 	return placed
-}
-
-// Virtual says whether a pod is a capacity buffer's, which no controller ever creates.
-func Virtual(id model.PodID) bool {
-	_, ok := offer.Virtual(id)
-	return ok
 }
 
 // Decisions is the plan, indexed. What it names need not exist.

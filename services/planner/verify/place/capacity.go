@@ -25,7 +25,7 @@ func (c *Check) Capacity() {
 
 // together checks one place.
 func (c *Check) together(p *Place, arriving []*model.Pod) {
-	allVirtual := !slices.ContainsFunc(arriving, func(p *model.Pod) bool { return !facts.Virtual(p.ID) })
+	allVirtual := !slices.ContainsFunc(arriving, func(p *model.Pod) bool { return !p.ID.Virtual() })
 	if p.closed != "" && !(p.going && allVirtual) {
 		c.r.Fail(p.subject, "pod %s is sent there, but %s", arriving[0].ID, p.closed)
 		return

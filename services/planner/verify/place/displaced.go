@@ -135,7 +135,7 @@ func (d *displaced) find() {
 	for i := range d.c.f.Plan.Disruptions {
 		x := &d.c.f.Plan.Disruptions[i]
 		for _, pl := range x.Destinations {
-			if !facts.Virtual(pl.Pod) {
+			if !pl.Pod.Virtual() {
 				all = append(all, pl)
 				d.of[pl.Pod] = x.ID
 			}
@@ -164,7 +164,7 @@ func (d *displaced) afterEviction() *filters {
 	maps.Copy(gone, d.c.taken)
 	to := make(map[model.PodID]*Place)
 	for _, pl := range d.c.f.Plan.Placements {
-		if !facts.Virtual(pl.Pod) {
+		if !pl.Pod.Virtual() {
 			to[pl.Pod] = d.c.places.at(facts.TargetOf(&pl))
 		}
 	}

@@ -37,7 +37,7 @@ func (c *Check) Order() {
 		class := c.f.Cluster.Class(pod)
 		holds := func() bool { return c.after(begin(), placed[:i]).refuses(class, s) == "" }
 		// A buffer's pods are never created: they take capacity, and what other pods have against them does not matter.
-		if why := now.refuses(class, s); why != "" && !facts.Virtual(pl.Pod) && !c.inEachOutcome([]*model.PodClass{class}, holds) {
+		if why := now.refuses(class, s); why != "" && !pl.Pod.Virtual() && !c.inEachOutcome([]*model.PodClass{class}, holds) {
 			c.r.Fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.subject, why)
 		}
 		now.put(pod, s)
