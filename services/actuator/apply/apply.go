@@ -62,8 +62,8 @@ type State struct {
 	AllNodes   []*cluster.Node
 	Unbound    func(model.PodID) (cluster.UnboundPod, bool)
 	PodsUnseen bool
-	// Interrupted are the claims whose instances AWS is about to take.
-	Interrupted map[model.ClaimID]bool
+	// Interrupted are the instances that AWS is about to take.
+	Interrupted rules.Interrupted
 	// Instances are the claims' instances, as far as EC2 shows them.
 	Instances map[model.ClaimID]rules.Placement
 	Repair    model.RepairPolicy

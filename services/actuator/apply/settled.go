@@ -89,16 +89,11 @@ func whyOn(p *cluster.Pod, node model.NodeName) string {
 func (v *verifier) goingNodes() map[model.NodeName]bool {
 	out := map[model.NodeName]bool{}
 	for id, n := range v.state.Nodes {
-		if v.goes(v.state.Claims[id]) {
+		if c, known := v.state.Claims[id]; !known || v.state.Interrupted.Leaving(&c) {
 			out[n.Name] = true
 		}
 	}
 	return out
-}
-
-// goes says that the claim's node is about to go, or gone.
-func (v *verifier) goes(c model.Claim) bool {
-	return !serves(c) || c.Disruption != "" || !c.DrainDeadline.IsZero() || v.state.Interrupted[c.ID]
 }
 
 // addGone adds the pods that are gone, of those that are on no node. Pods of a node that goes are evicted, and what takes
@@ -117,7 +112,7 @@ func (v *verifier) addGone(out map[model.PodID]string, asked map[podName]model.P
 		return
 	}
 	for _, c := range v.state.Claims {
-		if c.State != model.ClaimInitialized || v.goes(c) || v.state.Now.Sub(c.CreateTime) < knownAfter {
+		if c.State != model.ClaimInitialized || v.state.Interrupted.Leaving(&c) || v.state.Now.Sub(c.CreateTime) < knownAfter {
 			continue
 		}
 		for _, p := range c.Pods {

@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // on is a node with pods of the namespace d.
@@ -120,7 +121,8 @@ func TestClaimsThatNoPodNeeds(t *testing.T) {
 		},
 		"AWS is about to take their node": {
 			state: func(s *State) {
-				s.AllNodes, s.Interrupted = []*cluster.Node{on("n-old", "a", "b")}, map[model.ClaimID]bool{"old": true}
+				s.AllNodes = []*cluster.Node{on("n-old", "a", "b")}
+				s.Interrupted = rules.InterruptedBy(slices.Values([]model.Notice{{Kind: model.NoticeSpotInterruption, Claim: "old"}}))
 			},
 		},
 		"one is a pod of a buffer, which never exists": {

@@ -249,7 +249,9 @@ func noticeDeadline(n model.Notice, now time.Time) time.Time {
 	return n.Deadline.Add(-noticeMargin)
 }
 
-// Interrupts says that the notice means the end of the node. A rebalance recommendation is only a guess of EC2's.
+// Interrupts says that a node is to be drained for the notice, when its time has come. It is another question than which
+// nodes leave already (rules.Interrupted): a scheduled change may be weeks away, and of an instance that is ended or gone
+// there is nothing to drain. A rebalance recommendation is only a guess of EC2's.
 func Interrupts(n model.Notice) bool {
 	switch n.Kind {
 	case model.NoticeSpotInterruption, model.NoticeScheduledChange:

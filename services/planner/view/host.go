@@ -171,32 +171,11 @@ func (hb hostBuilder) judgeLeaving(h *Host) {
 
 // isInterrupted says whether a claim's node goes whether its pods have moved or not.
 func (w *World) isInterrupted(c *model.Claim) bool {
-	noticed := len(w.notices) > 0 && (w.notices["claim/"+string(c.ID)] || (c.InstanceID != "" && w.notices[c.InstanceID]))
-	return noticed || !c.DrainDeadline.IsZero() || !c.Live()
+	return w.notices.Has(c) || !c.DrainDeadline.IsZero() || !c.Live()
 }
 
-// IsLeaving says whether a claim is being taken away already, as far as the claim itself tells; see Host.Leaving.
-func (w *World) IsLeaving(c *model.Claim) bool {
-	return w.isInterrupted(c) || c.State >= model.ClaimDraining || c.Disruption != ""
-}
-
-// interrupted collects the instances that AWS is about to take, by instance id and by claim.
-func (cp compiler) interrupted() map[string]bool {
-	out := make(map[string]bool)
-	for i := range cp.w.Snapshot.Notices {
-		n := &cp.w.Snapshot.Notices[i]
-		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
-			continue
-		}
-		if n.InstanceID != "" {
-			out[n.InstanceID] = true
-		}
-		if n.Claim != "" {
-			out["claim/"+string(n.Claim)] = true
-		}
-	}
-	return out
-}
+// IsLeaving says whether a claim is being taken away already, as far as its node does not tell; see Host.Leaving.
+func (w *World) IsLeaving(c *model.Claim) bool { return w.notices.Leaving(c) }
 
 // shapes lists what a claim is, or may still become.
 func (hb hostBuilder) shapes(c *model.Claim) []model.RankedOffering {

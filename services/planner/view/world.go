@@ -55,8 +55,8 @@ type World struct {
 	// offerings are sorted by what names them: a map of the thousands that there are would be most of what a World
 	// allocates.
 	offerings offerings
-	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
-	notices map[string]bool
+	// notices tell which instances AWS is about to take.
+	notices rules.Interrupted
 	// volumes are the attach limits of nodes that are not there yet.
 	volumes *volumes.Limits
 	// Lacks is what nodes lack of what pods need, disks are the nodes that volumes lie on.
@@ -359,7 +359,7 @@ func (cp compiler) addClaims() error {
 		}
 		cp.w.ClaimIndex[c.ID] = c
 	}
-	cp.w.notices = cp.interrupted()
+	cp.w.notices = rules.InterruptedBy(slices.Values(cp.w.Snapshot.Notices))
 	return nil
 }
 

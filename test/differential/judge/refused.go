@@ -69,12 +69,7 @@ func actual(in *model.Input) apply.State {
 		}
 		s.AllNodes = append(s.AllNodes, &n)
 	}
-	s.Interrupted = map[model.ClaimID]bool{}
-	for _, c := range x.Claims {
-		s.Interrupted[c.ID] = slices.ContainsFunc(x.Notices, func(n model.Notice) bool {
-			return (n.Kind == model.NoticeSpotInterruption || n.Kind == model.NoticeStateChange) && of(n, c)
-		})
-	}
+	s.Interrupted = rules.InterruptedBy(slices.Values(x.Notices))
 	s.Unbound = func(id model.PodID) (cluster.UnboundPod, bool) {
 		return cluster.UnboundPod{ID: id}, slices.ContainsFunc(x.Pods, func(p model.Pod) bool { return p.ID == id && p.Node == "" })
 	}

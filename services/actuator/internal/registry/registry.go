@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/shortage"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // Registry belongs to the goroutine that leads. What its maps hold is what is stored: nothing is put there before it was
@@ -109,19 +110,15 @@ func (r *Registry) Load(ctx context.Context, f store.Fence) error {
 // Err is why the term is over: a write failed, and it is not known what the store holds. The next term loads it afresh.
 func (r *Registry) Err() error { return r.failure }
 
-// Interrupted are the claims whose instances AWS is about to take, by its notices, as planners read these.
-func (r *Registry) Interrupted() map[model.ClaimID]bool {
-	out := map[model.ClaimID]bool{}
-	for _, n := range r.Notices {
-		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
-			continue
+// Interrupted are the instances that AWS is about to take, by its notices.
+func (r *Registry) Interrupted() rules.Interrupted {
+	return rules.InterruptedBy(func(yield func(model.Notice) bool) {
+		for _, n := range r.Notices {
+			if !yield(*n) {
+				return
+			}
 		}
-		out[n.Claim] = true
-		if id, ok := r.instances[n.InstanceID]; ok {
-			out[id] = true
-		}
-	}
-	return out
+	})
 }
 
 // Leads asks the store whether this leader still leads. Workers call it, too.

@@ -29,8 +29,8 @@ type Cluster struct {
 	NodeOf  map[model.ClaimID]*model.Node
 	ClaimOn map[model.NodeName]*model.Claim
 
-	// noticed are the instances and, as "claim/" and their id, the claims that AWS is about to take.
-	noticed map[string]bool
+	// noticed are the instances that AWS is about to take.
+	noticed rules.Interrupted
 	// lacks is what nodes lack of what pods need of them.
 	lacks *lacks.Nodes
 }
@@ -49,18 +49,12 @@ func newCluster(s *model.Snapshot, now time.Time) *Cluster {
 		Live:        make(map[model.ClaimID]*model.Claim),
 		NodeOf:      make(map[model.ClaimID]*model.Node),
 		ClaimOn:     make(map[model.NodeName]*model.Claim),
-		noticed:     make(map[string]bool),
+		noticed:     rules.InterruptedBy(slices.Values(s.Notices)),
 		lacks:       lacks.Of(s, now),
 	}
 	for i := range s.Pods {
 		if n := s.Pods[i].Node; n != "" {
 			c.PodsOn[n] = append(c.PodsOn[n], &s.Pods[i])
-		}
-	}
-	for _, n := range s.Notices {
-		if n.Kind == model.NoticeSpotInterruption || n.Kind == model.NoticeStateChange {
-			c.noticed["claim/"+string(n.Claim)] = true
-			c.noticed[n.InstanceID] = true
 		}
 	}
 	c.addClaims()
@@ -143,13 +137,10 @@ func (c *Cluster) MovableOn(id model.ClaimID) []*model.Pod {
 
 // Leaving says whether a claim is being taken away already.
 func (c *Cluster) Leaving(claim *model.Claim) bool {
-	if claim.State >= model.ClaimDraining || claim.Disruption != "" || !claim.DrainDeadline.IsZero() {
-		return true
-	}
 	if n := c.NodeOf[claim.ID]; n != nil && NodeLeaving(n) {
 		return true
 	}
-	return c.Interrupted(claim)
+	return c.noticed.Leaving(claim)
 }
 
 // Ended says whether a claim was there and has no instance any more.
@@ -159,9 +150,7 @@ func (c *Cluster) Ended(id model.ClaimID) bool {
 }
 
 // Interrupted says whether AWS is about to take a claim's instance.
-func (c *Cluster) Interrupted(claim *model.Claim) bool {
-	return c.noticed["claim/"+string(claim.ID)] || (claim.InstanceID != "" && c.noticed[claim.InstanceID])
-}
+func (c *Cluster) Interrupted(claim *model.Claim) bool { return c.noticed.Has(claim) }
 
 // NodeLeaving says whether a node itself shows that it is being taken away.
 func NodeLeaving(n *model.Node) bool {
