@@ -27,12 +27,12 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/actuator/internal/correlator"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/internal/watches"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/watches"
 )
 
 const (
@@ -239,7 +239,7 @@ func keepAs(l *cache.GenericLister, r schema.GroupVersionResource) func(cache.In
 // something, and note that the watch is well.
 func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
-	w := watches.New(i.name, k.log, i.informer.LastSyncResourceVersion)
+	w := watches.New(i.name, k.log, time.Now, i.informer.LastSyncResourceVersion)
 	k.watches[i.name] = w
 	seen := func(before, after any) {
 		w.Works()
@@ -260,7 +260,11 @@ func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) erro
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
-	err = i.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { w.Fails(err) })
+	err = i.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
+		if watches.Trouble(ctx, err) {
+			w.Fails(err)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}

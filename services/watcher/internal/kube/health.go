@@ -3,13 +3,13 @@ package kube
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/watches"
 	"github.com/kerf-dev/kerf/services/watcher/internal/sight"
 )
 
@@ -26,10 +26,9 @@ type health struct {
 	said map[string]string // the last trouble by resource
 }
 
-// failed is called by the informers' reflectors. Watches end in the normal course of things; that is no trouble.
+// failed is called by the informers' reflectors.
 func (h *health) failed(ctx context.Context, resource string, err error) {
-	switch {
-	case ctx.Err() != nil, errors.Is(err, io.EOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+	if !watches.Trouble(ctx, err) {
 		return
 	}
 	h.sight.Failed(resource, err)

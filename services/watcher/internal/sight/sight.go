@@ -6,18 +6,18 @@ package sight
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/watches"
 )
 
 const (
 	// lostAfter is how long the lists of a resource fail before its watch counts as lost: informers try again up to a
 	// minute apart, so that it takes one to two minutes until that is known.
 	lostAfter = 45 * time.Second
-	// sightEvery is how often a watch that is lost is looked at. It must have worked at two looks, so that what the list
-	// has brought was passed on.
-	sightEvery = 5 * time.Second
 	// stillAfter is how long a watch has brought nothing when it counts as lost although it has moved since the API
 	// server's last answer. One that is open has a bookmark each minute.
 	stillAfter = 90 * time.Second
@@ -42,34 +42,31 @@ func New(now func() time.Time, tell func(why string), silent func() time.Time) *
 	return &Sight{now: now, tell: tell, silent: silent}
 }
 
+// errSilent is what fails where informers report nothing.
+var errSilent = errors.New("it does not answer")
+
 // watching is one resource's watch.
 type watching struct {
-	resource string
+	*watches.Watch
+
 	revision func() string // up to which the cache is filled
-	// since is when it first failed after the last news, at the revision then, and news that an object has come since.
-	since time.Time
-	at    string
-	news  bool
-	lost  string // why; "": it is not lost
-	seen  int    // how many looks in a row have found it at work
+	lost     string        // why; "": it is not lost
+	// seen is how many looks in a row have found it at work. One that is lost must have worked at two, so that what the
+	// list has brought was passed on.
+	seen int
 	// last is its revision at the last look, moved when a look has found another one, or an object has come.
 	last  string
 	moved time.Time
 }
 
-// worked says that the watch has brought something since it failed.
-func (w *watching) worked() bool { return w.news || w.revision() != w.at }
-
-// fail notes that it does not work, and since when.
-func (w *watching) fail(now time.Time) {
-	if w.since.IsZero() || w.worked() {
-		w.since, w.at, w.news = now, w.revision(), false
-	}
+// fail notes that it does not work.
+func (w *watching) fail(err error) {
+	w.Fails(err)
 	w.seen = 0
 }
 
-func (w *watching) lose(why string) {
-	w.lost = fmt.Sprintf("the watcher can't read %s from the API server: %s", w.resource, why)
+func (w *watching) lose(why error) {
+	w.lost = fmt.Sprintf("the watcher can't read %s from the API server: %s", w.Resource(), why)
 }
 
 // still says that it has brought nothing for too long while the API server was silent.
@@ -82,12 +79,12 @@ func (w *watching) still(silent, now time.Time) bool {
 
 // Watch adds a resource. Revision is up to which its cache is filled. Call it before Run.
 func (s *Sight) Watch(resource string, revision func() string) {
-	s.watches = append(s.watches, &watching{resource: resource, revision: revision})
+	s.watches = append(s.watches, &watching{Watch: watches.New(resource, nil, s.now, revision), revision: revision})
 }
 
 func (s *Sight) of(resource string) *watching {
 	for _, w := range s.watches {
-		if w.resource == resource {
+		if w.Resource() == resource {
 			return w
 		}
 	}
@@ -102,9 +99,9 @@ func (s *Sight) Failed(resource string, err error) {
 	if w == nil || !s.begun {
 		return
 	}
-	w.fail(s.now())
-	if s.now().Sub(w.since) >= lostAfter {
-		w.lose(err.Error())
+	w.fail(err)
+	if s.now().Sub(w.Broken()) >= lostAfter {
+		w.lose(err)
 		s.say()
 	}
 }
@@ -114,7 +111,8 @@ func (s *Sight) Works(resource string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.of(resource); w != nil {
-		w.news, w.moved = true, s.now()
+		w.Works()
+		w.moved = s.now()
 	}
 }
 
@@ -126,7 +124,7 @@ func (s *Sight) Run(ctx context.Context) {
 		w.last = w.revision()
 	}
 	s.mu.Unlock()
-	tick := time.NewTicker(sightEvery)
+	tick := time.NewTicker(watches.CheckEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -150,14 +148,15 @@ func (s *Sight) look() {
 			w.last, w.moved = r, s.now()
 		}
 		if w.lost == "" && w.still(silent, s.now()) {
-			w.fail(s.now())
-			w.lose("it does not answer")
+			w.fail(errSilent)
+			w.lose(errSilent)
 		}
-		if w.lost == "" || !w.worked() {
+		w.Check()
+		if w.lost == "" || !w.Broken().IsZero() {
 			continue
 		}
 		if w.seen++; w.seen > 1 {
-			w.lost, w.seen, w.since = "", 0, time.Time{}
+			w.lost, w.seen = "", 0
 		}
 	}
 	s.say()
