@@ -57,7 +57,8 @@ type Policy struct {
 	Work *int64
 	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; nil means DefaultGapTarget.
 	GapTarget *float64
-	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with, 1 or more; 0 means no cap.
+	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with, and a node has after a move, 1 or
+	// more; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int
 	// EvictionPrice is what it costs to evict one ordinary pod by choice, micro-dollars; nil means DefaultEvictionPrice.
 	EvictionPrice *int64

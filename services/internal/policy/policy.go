@@ -51,7 +51,7 @@ type Config struct {
 	// GapTarget is how near to the lowest price the optimiser must prove itself to stop, as a share; left out, 0.003.
 	GapTarget *float64 `json:"gap_target"`
 	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most, 1 or more, nodes of
-	// static pools aside; left out, there is no cap.
+	// static pools aside. No disruption moves more to a node. Left out, there is no cap.
 	MaxPodsOfWorkloadPerNode *int32 `json:"max_pods_of_workload_per_node"`
 	// EvictionPrice is what it costs to evict one ordinary pod by choice; left out, "0.001". "0" means nothing.
 	EvictionPrice *Dollars `json:"eviction_price"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -17,6 +18,8 @@ type Matcher struct {
 	devices *devices.Allocator
 	// static is the verdict by profile and host: 0 not judged yet, 1 admitted, 2 refused.
 	static [][]uint8
+	// most is how many pods of one owner Capacity lets a host have; 0 for any number.
+	most int
 }
 
 // Peers judges what rules about other pods have to say on a host of the view. *topology.Tally does.
@@ -33,6 +36,23 @@ func (m *Matcher) CheckPeers(p Peers) { m.peers = p }
 // NewMatcher judges on the hosts of a view. It belongs to one goroutine, like the view.
 func NewMatcher(v *view.View) *Matcher {
 	return &Matcher{v: v, static: make([][]uint8, len(v.Profiles))}
+}
+
+// Capped is the same matcher for pods that a plan moves: its Capacity keeps the policy's cap on pods of one owner. Where
+// pending pods go on nodes that are there, the scheduler says, which knows of none.
+func (m *Matcher) Capped() *Matcher {
+	out := *m
+	out.most = m.v.Policy.MaxPodsOfWorkloadPerNode
+	return &out
+}
+
+// UnderCap is how many more pods of a class, up to n, a host may have by the cap.
+func (m *Matcher) UnderCap(c *view.Class, host, n int) int {
+	o := rules.OwnerOf(c.PodClass)
+	if m.most <= 0 || o.Kind == "" {
+		return n
+	}
+	return max(0, min(n, m.most-int(m.v.Owned(host, o))))
 }
 
 // Host says whether one more pod of a class may run on a host, or which rule is first to forbid it.
@@ -97,7 +117,7 @@ func (m *Matcher) Capacity(c *view.Class, host, limit int) int {
 			return 0
 		}
 	}
-	n = m.DeviceCapacity(c, host, m.volumes(c, host, n))
+	n = m.DeviceCapacity(c, host, m.volumes(c, host, m.UnderCap(c, host, n)))
 	if n > 0 && m.peers != nil {
 		return m.peers.CapacityOn(c, host, n)
 	}

@@ -225,7 +225,7 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 		return false
 	}
 	_, _, ok := a.s.v.VolumesLeft(h, c)
-	return ok && a.s.matcher.DeviceCapacity(c, h, 1) == 1
+	return ok && a.s.matcher.DeviceCapacity(c, h, a.s.matcher.UnderCap(c, h, 1)) == 1
 }
 
 // mayBecome says what a claim may become with one more pod of a class, capacity and limits aside.

@@ -98,6 +98,9 @@ func (s *Scheduler) Prefer(host func(int) bool) {
 	}
 }
 
+// Judge lets a matcher judge hosts from now on.
+func (s *Scheduler) Judge(by *fit.Matcher) { s.matcher = by }
+
 // Mark marks the present state of the view and the counts; limits are not part of it.
 func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // View is the free capacity of all hosts, changed by trying things out. Fork marks a state, Revert goes back to it. A View
@@ -15,8 +16,10 @@ type View struct {
 	nodes   map[model.NodeName]*Host
 	free    []Vector
 	volumes []Vector
-	// shared counts, by host and name, the pods that use a volume which others may use too.
+	// shared counts, by host and name, the pods that use a volume which others may use too; owned those of an owner, where
+	// the policy caps them.
 	shared    []map[string]int64
+	owned     []map[rules.Owner]int64
 	drivers   *Index
 	ports     [][]model.HostPort
 	removed   []bool
@@ -64,7 +67,7 @@ func NewView(w *World) *View {
 	n := len(v.Hosts)
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
-	v.shared = make([]map[string]int64, n)
+	v.shared, v.owned = make([]map[string]int64, n), make([]map[rules.Owner]int64, n)
 	v.left = make(map[int]bool)
 	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
@@ -90,7 +93,7 @@ func (v *View) fill(host int) {
 	h := v.Hosts[host]
 	copy(v.free[host], h.Allocatable)
 	hostBuilder{v.World}.attachLimits(h, v.drivers, v.volumes[host])
-	v.ports[host], v.shared[host] = v.ports[host][:0], nil
+	v.ports[host], v.shared[host], v.owned[host] = v.ports[host][:0], nil, make(map[rules.Owner]int64)
 	for _, p := range h.Pods {
 		v.place(host, v.Pods[p].Class, 1)
 	}
@@ -104,6 +107,9 @@ func (v *View) Free(host int) Vector { return v.free[host] }
 
 // Ports are those taken on a host. The caller must not change it.
 func (v *View) Ports(host int) []model.HostPort { return v.ports[host] }
+
+// Owned is how many pods of an owner a host has, where the policy caps them.
+func (v *View) Owned(host int, o rules.Owner) int64 { return v.owned[host][o] }
 
 // Open says whether the host may take more pods.
 func (v *View) Open(host int) bool { return !v.removed[host] && !v.Hosts[host].Closed }
@@ -180,6 +186,9 @@ func (v *View) Reserve(host int, taken Vector, classes []*Class) {
 func (v *View) place(host int, c *Class, count int64) {
 	v.free[host].Add(c.Requested, -count)
 	v.attach(host, c, count)
+	if v.Policy.MaxPodsOfWorkloadPerNode > 0 {
+		v.owned[host][rules.OwnerOf(c.PodClass)] += count
+	}
 }
 
 // Remove gives a host up: it takes no more pods.

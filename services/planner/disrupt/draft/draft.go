@@ -23,7 +23,8 @@ import (
 
 // Params is what a draft begins with. The view already carries the pending pods where they are expected to run.
 type Params struct {
-	View    *view.View
+	View *view.View
+	// Matcher judges the places of moved pods by the policy's cap on pods of one workload, too, once there is a draft.
 	Matcher *fit.Matcher
 	// Scheduler assigned pods in the view.
 	Scheduler *pack.Scheduler
@@ -104,6 +105,8 @@ type Draft struct {
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
 	circles []int32
+	// uncapped is the matcher that judges as the scheduler does, which knows of no cap.
+	uncapped *fit.Matcher
 	// placed are the Assignments in their order, without the pods of buffers; buffersTied are of those which pod rules
 	// concern.
 	placed, buffersTied []pack.Assignment
@@ -128,11 +131,13 @@ type Draft struct {
 	Decisions []Decision
 }
 
-// New prepares a draft without decisions. Pods of buffers that have pod rules are no longer counted for others' rules.
+// New prepares a draft without decisions; the scheduler keeps the policy's cap on nodes that are there from then on. Pods of buffers that have pod rules are no longer counted for others' rules.
 func New(in Params) *Draft {
 	dr := &Draft{
 		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
 	}
+	dr.uncapped, dr.Matcher = in.Matcher, in.Matcher.Capped()
+	dr.Scheduler.Judge(dr.Matcher)
 	dr.Churn = churn.NewPrices(dr.View, dr.History.Moves.Rest())
 	n := len(dr.View.Hosts)
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)

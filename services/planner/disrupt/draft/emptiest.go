@@ -162,7 +162,7 @@ func (e *emptiest) put(c *view.Class, pods []int, receivers []*receiver) (left [
 
 func (e *emptiest) takes(to *receiver, c *view.Class) bool {
 	if to.claim == nil {
-		return e.draft.Matcher.Capacity(c, to.host, 1) == 1
+		return e.draft.uncapped.Capacity(c, to.host, 1) == 1
 	}
 	fits := view.Fits(to.free, c.Requested, 1) == 1 && to.claim.Best().Takes(&market.Item{Class: c}, false)
 	return fits && (!e.draft.Scheduler.Tally().Rules().Constrained(c) || to.claim.Site != nil && e.draft.Scheduler.Tally().Allows(c, to.claim.Site))

@@ -3,6 +3,7 @@ package purchase
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -53,14 +54,13 @@ func workloadCaps(items []market.Item, most int) []podrules.NodeRule {
 	if most <= 0 {
 		return nil
 	}
-	type owner struct{ namespace, kind, name string }
-	by := make(map[owner][]int)
-	var order []owner
+	by := make(map[rules.Owner][]int)
+	var order []rules.Owner
 	for i, it := range items {
-		if it.Class.OwnerKind == "" {
+		o := rules.OwnerOf(it.Class.PodClass)
+		if o.Kind == "" {
 			continue
 		}
-		o := owner{it.Class.Namespace, it.Class.OwnerKind, it.Class.OwnerName}
 		if by[o] == nil {
 			order = append(order, o)
 		}
