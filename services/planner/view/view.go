@@ -93,7 +93,7 @@ func (v *View) fill(host int) {
 	h := v.Hosts[host]
 	copy(v.free[host], h.Allocatable)
 	hostBuilder{v.World}.attachLimits(h, v.drivers, v.volumes[host])
-	v.ports[host], v.shared[host], v.owned[host] = v.ports[host][:0], nil, make(map[rules.Owner]int64)
+	v.ports[host], v.shared[host], v.owned[host] = v.ports[host][:0], nil, nil
 	for _, p := range h.Pods {
 		v.place(host, v.Pods[p].Class, 1)
 	}
@@ -187,6 +187,9 @@ func (v *View) place(host int, c *Class, count int64) {
 	v.free[host].Add(c.Requested, -count)
 	v.attach(host, c, count)
 	if v.Policy.MaxPodsOfWorkloadPerNode > 0 {
+		if v.owned[host] == nil {
+			v.owned[host] = make(map[rules.Owner]int64)
+		}
 		v.owned[host][rules.OwnerOf(c.PodClass)] += count
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // forMoney is the chain for consolidation, after draft.EveryMethod.
@@ -18,7 +17,7 @@ func forMoney() []draft.Check {
 		(*draft.Draft).ConsolidateAfter,  // the node must have been quiet for long enough
 		policyAllows,                     // WhenEmpty keeps nodes that are not empty
 		priceKnown,                       // a price that is not known can't be beaten
-		notNeeded,                        // no pod that found no place could need the node
+		notNeeded,                        // no pod that found no place waits for room there
 		draft.ShowsNothing,               // nor be kept from a purchase by it
 		poolNotGrowing,                   // while a pool grows, pods are still on their way
 		poolNotShrinking,                 // while many pods end, more of them may be about to
@@ -81,12 +80,10 @@ func priceKnown(dr *draft.Draft, host int) model.Reason {
 }
 
 func notNeeded(dr *draft.Draft, host int) model.Reason {
-	for _, it := range dr.Unplaced {
-		if view.Fits(dr.View.Hosts[host].Allocatable, it.Class.Requested, 1) == 1 && dr.Matcher.Admits(it.Class, host) {
-			return model.Reason{
-				Code:    model.CodeNominated,
-				Message: fmt.Sprintf("pod %s has no place yet and could run on this node", dr.View.Pods[it.Pods[0]].ID),
-			}
+	if it, is := draft.Awaits(dr, host); is {
+		return model.Reason{
+			Code:    model.CodeNominated,
+			Message: fmt.Sprintf("pod %s has no place yet and could run on this node", dr.View.Pods[it.Pods[0]].ID),
 		}
 	}
 	return model.Reason{}

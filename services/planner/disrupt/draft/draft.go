@@ -101,6 +101,8 @@ type Draft struct {
 	ending, running []int
 	// needing are pods without a node that need something of one, one of each class.
 	needing []market.Item
+	// misses are why pools have no node for pods without a place, as far as it was asked.
+	misses map[*view.Class][]model.PoolMiss
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
@@ -131,7 +133,8 @@ type Draft struct {
 	Decisions []Decision
 }
 
-// New prepares a draft without decisions; the scheduler keeps the policy's cap on nodes that are there from then on. Pods of buffers that have pod rules are no longer counted for others' rules.
+// New prepares a draft without decisions; the scheduler keeps the policy's cap on nodes that are there from then on. Pods of
+// buffers that have pod rules are no longer counted for others' rules.
 func New(in Params) *Draft {
 	dr := &Draft{
 		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
@@ -142,7 +145,7 @@ func New(in Params) *Draft {
 	n := len(dr.View.Hosts)
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
-	dr.nodesOf, dr.dependents = make(map[model.ClaimID]int), make(dependents)
+	dr.nodesOf, dr.dependents, dr.misses = make(map[model.ClaimID]int), make(dependents), make(map[*view.Class][]model.PoolMiss)
 	dr.started = make([]int, len(dr.View.Pools))
 	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
 	dr.ending, dr.running = countEnding(dr.View)
