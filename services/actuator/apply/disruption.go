@@ -294,11 +294,9 @@ func (v *verifier) taken(id model.ClaimID) bool {
 	return false
 }
 
-// Bounded says that pods can't delay the claim's drain for ever: it has a termination grace period.
-func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
-
 // reasonHolds checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy
-// node goes in spite of all protection, and so does one that has expired where its drain is bounded.
+// node goes in spite of all protection, and one that has expired in spite of its pods where its drain is bounded: but not
+// of its own annotation, which keeps it until it is taken off.
 func (v *verifier) reasonHolds(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
 	fail := func(code model.Code, format string, args ...any) model.Reason {
 		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + string(n.Name)}
@@ -307,13 +305,12 @@ func (v *verifier) reasonHolds(c model.Claim, n cluster.Node, d model.Disruption
 		r.Subject = "node/" + string(n.Name)
 		return r
 	}
-	overdue := false
+	forced := false
 	switch d.Reason {
 	case model.ReasonUnhealthy:
 		return v.unhealthy(c, n)
 	case model.ReasonExpired:
-		expired, _ := rules.Expired(&c, v.state.Now)
-		overdue = !expired.OK()
+		forced = rules.ForcedByAge(&c, v.state.Now)
 		if due, _ := rules.Expiring(&c, v.state.Now); due.OK() {
 			return fail(model.CodeInvalid, "claim %s has not expired", c.ID)
 		}
@@ -327,10 +324,10 @@ func (v *verifier) reasonHolds(c model.Claim, n cluster.Node, d model.Disruption
 		}
 	default:
 	}
-	if n.Annotations[labels.DoNotDisrupt] == "true" && !overdue {
+	if n.Annotations[labels.DoNotDisrupt] == "true" {
 		return fail(model.CodeNodeDoNotDisrupt, "node %s carries %s", n.Name, labels.DoNotDisrupt)
 	}
-	if overdue && Bounded(c) {
+	if forced {
 		return model.Reason{}
 	}
 	for _, p := range n.Pods {

@@ -93,7 +93,7 @@ func TestDisruptions(t *testing.T) {
 		"in its last hour, with a pod":        {plan: deleting(model.ReasonExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(60)) }, want: model.CodePodDoNotDisrupt},
 		"in its last hour, with a budget":     {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(60)); budgets(s, model.DisruptionBudget{}) }, want: model.CodeBudget},
 		"in its last hour, a protected node":  {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(60)); protectNode(s) }, want: model.CodeNodeDoNotDisrupt},
-		"expired, a protected node":           {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(0)); protectNode(s) }},
+		"expired, a protected node":           {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(0)); protectNode(s) }, want: model.CodeNodeDoNotDisrupt},
 		"before its last hour":                {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(61)) }, want: model.CodeInvalid},
 		"in its last tenth":                   {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(2)); bornAt(s, at(-18)) }},
 		"before its last tenth":               {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(3)); bornAt(s, at(-18)) }, want: model.CodeInvalid},

@@ -96,8 +96,7 @@ func waitsForPods(reason model.DisruptionReason, c model.Claim, now time.Time) b
 	case model.ReasonSurplus:
 		return false
 	case model.ReasonExpired:
-		overdue, _ := rules.Expired(&c, now)
-		return overdue.OK() || c.TerminationGracePeriod == nil
+		return !rules.ForcedByAge(&c, now)
 	default:
 		return true
 	}
