@@ -107,7 +107,8 @@ func (d *disruptions) displaced(subject string, x *model.Disruption) {
 	evicted := 0
 	for _, p := range evictedBy(d.f, x) {
 		evicted++
-		if d.f.Cluster.Class(p).OwnerKind != "" { // others end with their nodes; podsAllow says where that may be
+		// Others end with their nodes; podsAllow says where that may be.
+		if c := d.f.Cluster.Class(p); c.OwnerKind != "" && d.f.Unsupported(c) == "" {
 			withoutDestination[p.ID] = true
 		}
 	}

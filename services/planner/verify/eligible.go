@@ -117,6 +117,9 @@ func (d *disruptions) podsAllow(subject string, node *model.Node) {
 		if d.f.Cluster.Class(p).OwnerKind == "" {
 			d.r.Fail(subject, "pod %s on node %s would be lost: nothing would make it again", p.ID, node.Name)
 		}
+		if why := d.f.Unsupported(d.f.Cluster.Class(p)); why != "" {
+			d.r.Fail(subject, "pod %s on node %s would have no place that is planned for: %s", p.ID, node.Name, why)
+		}
 		if n := len(d.pdbs.covering(p)); n > 1 {
 			d.r.Fail(subject, "pod %s on node %s can't be evicted: %d PodDisruptionBudgets cover it", p.ID, node.Name, n)
 		}

@@ -265,7 +265,7 @@ func (dr *Draft) PodsAgree(host int, forced bool) model.Reason {
 				Remedy:  "let a controller own the pod, or delete it",
 			}
 		}
-		if r := dr.Unsupported[pod.Class.Index]; !r.OK() {
+		if r := dr.Unsupported[pod.Class.Index]; !forced && !r.OK() {
 			r.Subject = "pod/" + string(pod.ID)
 			r.Message = fmt.Sprintf("pod %s can't be moved: %s", pod.ID, r.Message)
 			return r

@@ -11,7 +11,8 @@ import (
 
 // Move puts the pods of hosts elsewhere in the view, on hosts that usable allows: on those that are ready as long as
 // pods fit there, as the others may never be. What it returns as left fits on none of them; waits says that a
-// destination is not ready yet. The caller reverts if it does not like the answer.
+// destination is not ready yet. Pods that nothing makes again, or that are not planned for, get no place: they end with
+// their node. The caller reverts if it does not like the answer.
 func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: dr.Movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
@@ -20,7 +21,7 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 	}
 	var unplaced []int
 	for _, p := range d.Evicted {
-		if dr.View.Pods[p].Class.OwnerKind != "" {
+		if c := dr.View.Pods[p].Class; c.OwnerKind != "" && dr.Unsupported[c.Index].OK() {
 			unplaced = append(unplaced, p)
 		}
 	}
