@@ -45,9 +45,14 @@ func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []Ac
 }
 
 // BudgetCaps says whether a budget caps disruptions for a reason. Unhealthy nodes, which serve no pods, it caps only where
-// it says so.
+// it says so. What is replaced in time, before it expires, counts as drifted: budgets have no reason for it, as Karpenter
+// does no such thing, and it is as little urgent. Nodes that have expired are asked of no budget.
 func BudgetCaps(b *model.DisruptionBudget, why model.DisruptionReason) bool {
-	return len(b.Reasons) == 0 && why != model.ReasonUnhealthy || slices.Contains(b.Reasons, why)
+	if len(b.Reasons) == 0 {
+		return why != model.ReasonUnhealthy
+	}
+	inTime := why == model.ReasonExpired && slices.Contains(b.Reasons, model.ReasonDrifted)
+	return inTime || slices.Contains(b.Reasons, why)
 }
 
 // BudgetNodes is how many of a pool's nodes a budget lets go at once; a share is rounded up.

@@ -252,6 +252,25 @@ func TestABudgetThatIsClosedSaysUntilWhen(t *testing.T) {
 	}
 }
 
+func TestBudgetsForDriftCapWhatIsReplacedInTime(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reasons []model.DisruptionReason
+		caps    bool
+	}{
+		"a budget for all reasons":     {nil, true},
+		"for drift, and others":        {[]model.DisruptionReason{model.ReasonEmpty, model.ReasonDrifted}, true},
+		"for emptiness and underuse":   {[]model.DisruptionReason{model.ReasonEmpty, model.ReasonUnderutilized}, false},
+		"for unhealthy nodes":          {[]model.DisruptionReason{model.ReasonUnhealthy}, false},
+		"for nodes that are to expire": {[]model.DisruptionReason{model.ReasonExpired}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if caps := rules.BudgetCaps(&model.DisruptionBudget{Reasons: tc.reasons}, model.ReasonExpired); caps != tc.caps {
+				t.Errorf("it caps them: %v, want %v", caps, tc.caps)
+			}
+		})
+	}
+}
+
 func TestOnlyBudgetsThatSaySoCapUnhealthyNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reasons []model.DisruptionReason
