@@ -49,6 +49,24 @@ func Evicted(c *model.PodClass) bool {
 	return !c.Mirror && !slices.ContainsFunc(c.Tolerations, func(t model.Toleration) bool { return t.Tolerates(taint) })
 }
 
+// ToBeEvicted says that the drain of a node that goes has yet to evict a pod, so that its disruption budget does not count it
+// yet: it has counted one that is ending.
+func ToBeEvicted(p *model.Pod, c *model.PodClass) bool {
+	return !p.Terminating && !c.Daemon && !c.Mirror
+}
+
+// HoldsDrain says that a pod, which some budgets cover, keeps the drain of its node from coming to an end: what would be
+// evicted after it waits for as long.
+func HoldsDrain(p *model.Pod, c *model.PodClass, covering []*model.PodDisruptionBudget, now time.Time) bool {
+	protected, _ := Protected(p, now)
+	return !p.Terminating && (!protected.OK() || Evicted(c) && NeverEvicted(covering))
+}
+
+// NeverEvicted says that the API server never evicts a pod, by the disruption budgets that cover it.
+func NeverEvicted(covering []*model.PodDisruptionBudget) bool {
+	return len(covering) > 1 || slices.ContainsFunc(covering, func(b *model.PodDisruptionBudget) bool { return b.NeverAllows })
+}
+
 // Owner is what makes a pod again when it is gone; pods in the place of others are known by it, because their names differ.
 type Owner struct{ Namespace, Kind, Name string }
 

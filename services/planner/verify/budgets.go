@@ -112,8 +112,10 @@ func (b *budgets) going(pool model.PoolName, budget *model.DisruptionBudget) int
 	return n
 }
 
-// pods checks that evictions by choice stay within what pod disruption budgets allow now, all together.
+// pods checks that evictions by choice stay within what pod disruption budgets allow now, all together, and beside those
+// that drains of before have yet to do.
 func (b *budgets) pods() {
+	before := b.toBeEvicted()
 	evictions := make(map[*model.PodDisruptionBudget]map[model.ClaimID]int)
 	for _, d := range b.f.Plan.Disruptions {
 		for _, id := range d.Candidates {
@@ -129,11 +131,33 @@ func (b *budgets) pods() {
 			n += pods
 		}
 		// One node alone may have more of its pods than may go at once: its drain takes them one after the other.
-		oneByOne := len(evictions[pdb]) == 1 && pdb.DisruptionsAllowed > 0
-		if n > 0 && (pdb.NeverAllows || n > int(pdb.DisruptionsAllowed) && !oneByOne) {
-			b.r.Fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", n, pdb.DisruptionsAllowed)
+		oneByOne := len(evictions[pdb]) == 1 && pdb.DisruptionsAllowed > 0 && before[pdb] == 0
+		if n > 0 && (pdb.NeverAllows || n+before[pdb] > int(pdb.DisruptionsAllowed) && !oneByOne) {
+			b.r.Fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods beside %d on nodes that go already, it allows %d",
+				n, before[pdb], pdb.DisruptionsAllowed)
 		}
 	}
+}
+
+// toBeEvicted counts the pods on nodes that go already, where nothing holds their drains up.
+func (b *budgets) toBeEvicted() map[*model.PodDisruptionBudget]int {
+	out := make(map[*model.PodDisruptionBudget]int)
+	for name, pods := range b.f.Cluster.PodsOn {
+		holds := func(p *model.Pod) bool {
+			return rules.HoldsDrain(p, b.f.Cluster.Class(p), b.pdbs.covering(p), b.f.Input.Now)
+		}
+		if b.f.Cluster.Nodes[name] == nil || !b.f.Cluster.NodeGoes(name) || slices.ContainsFunc(pods, holds) {
+			continue
+		}
+		for _, p := range pods {
+			for _, pdb := range b.pdbs.covering(p) {
+				if rules.ToBeEvicted(p, b.f.Cluster.Class(p)) && (p.Ready || !pdb.AllowsUnhealthy) {
+					out[pdb]++
+				}
+			}
+		}
+	}
+	return out
 }
 
 // countEvictions counts the pods on a claim's node whose eviction pod disruption budgets count.

@@ -221,6 +221,14 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a node that is not empty":       {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").Node = "n-empty" }, "is not empty"},
 		"an exhausted disruption budget": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].DisruptionsAllowed = 0 }, "it allows 0"},
 		"a budget that never allows":     {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].NeverAllows = true }, "the plan evicts 1"},
+		"a budget that a drain of before needs": {removing, func(in *model.Input, _ *model.Plan) {
+			addNode(in, "n-going", in.Snapshot.Catalogs[0].InstanceTypes[2], 100_000)
+			claimNamed(in, "c-n-going").Disruption = "d-before"
+			in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/lone-1", "lone", "n-going"))
+		}, "the plan evicts 1 of its pods beside 1 on nodes that go already, it allows 1"},
+		"a pod of another scheduler": {removing, func(in *model.Input, _ *model.Plan) {
+			in.Policy.SchedulerNames = []string{"volcano"}
+		}, "would have no place that is planned for"},
 		"two budgets over a pod": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodDisruptionBudgets = append(in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{ID: "shop/all", Namespace: "shop", Selector: &model.Selector{}, DisruptionsAllowed: 9})
 		}, "2 PodDisruptionBudgets cover it"},

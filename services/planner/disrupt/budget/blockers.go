@@ -2,9 +2,9 @@ package budget
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -13,10 +13,8 @@ import (
 func NeverEvictable(v *view.View) []bool {
 	p := NewPods(v)
 	out := make([]bool, len(v.Classes))
-	for i, covering := range p.of {
-		out[i] = len(covering) > 1 || slices.ContainsFunc(covering, func(b int) bool {
-			return v.Snapshot.PodDisruptionBudgets[b].NeverAllows
-		})
+	for i, c := range v.Classes {
+		out[i] = rules.NeverEvicted(p.covering(c))
 	}
 	return out
 }

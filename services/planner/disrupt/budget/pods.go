@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -12,9 +13,12 @@ import (
 // Pods counts the evictions that pod disruption budgets still allow.
 type Pods struct {
 	v *view.View
-	// of lists the budgets that cover a class, by its index; left is by budget, what it still allows.
-	of   [][]int
-	left []int
+	// of lists the budgets that cover a class, by its index.
+	of [][]int
+	// going is by budget how many of its pods are yet to be evicted from nodes that went before this plan, and left what it
+	// still allows beside them: their drains will ask for it, one after the other, so that what this plan takes would wait
+	// for them, and its replacements stand empty.
+	going, left []int
 }
 
 // NewPods reads the budgets of the snapshot.
@@ -29,11 +33,50 @@ func NewPods(v *view.View) *Pods {
 			}
 		}
 	}
+	out.going = make([]int, len(out.left))
+	for _, h := range v.Hosts {
+		if h.Leaving {
+			out.goes(h)
+		}
+	}
 	return out
 }
 
+// goes counts the pods on a host that goes already, as long as nothing holds its drain up.
+func (p *Pods) goes(h *view.Host) {
+	for _, i := range h.Pods {
+		if pod := p.v.Pods[i]; rules.HoldsDrain(pod.Pod, pod.Class.PodClass, p.covering(pod.Class), p.v.Now) {
+			return
+		}
+	}
+	for _, i := range h.Pods {
+		pod := p.v.Pods[i]
+		for _, b := range p.of[pod.Class.Index] {
+			if p.counts(b, pod) && rules.ToBeEvicted(pod.Pod, pod.Class.PodClass) {
+				p.going[b]++
+				p.left[b]--
+			}
+		}
+	}
+}
+
+func (p *Pods) covering(c *view.Class) []*model.PodDisruptionBudget {
+	var out []*model.PodDisruptionBudget
+	for _, b := range p.of[c.Index] {
+		out = append(out, &p.v.Snapshot.PodDisruptionBudgets[b])
+	}
+	return out
+}
+
+// counts says whether a budget counts the eviction of a pod that it covers.
+func (p *Pods) counts(budget int, pod view.Pod) bool {
+	return pod.Ready || !p.v.Snapshot.PodDisruptionBudgets[budget].AllowsUnhealthy
+}
+
 // Clone is a copy to try things out on.
-func (p *Pods) Clone() *Pods { return &Pods{v: p.v, of: p.of, left: slices.Clone(p.left)} }
+func (p *Pods) Clone() *Pods {
+	return &Pods{v: p.v, of: p.of, going: p.going, left: slices.Clone(p.left)}
+}
 
 // Never says why a pod can't ever be evicted; zero when it can, now or later.
 func (p *Pods) Never(pod view.Pod) model.Reason {
@@ -68,8 +111,8 @@ type need struct {
 }
 
 // Reason says why pods can't be evicted now; zero when they can. All together they must stay within each budget; but a
-// budget that allows any, and that no other node of this plan uses, lets one node go whatever it has: the drain takes
-// its pods one after the other.
+// budget that allows any, and that no other node uses which goes already or by this plan, lets one node go whatever it
+// has: the drain takes its pods one after the other.
 func (p *Pods) Reason(pods []int) model.Reason {
 	needs := make(map[int]need)
 	for _, i := range pods {
@@ -90,7 +133,7 @@ func (p *Pods) Reason(pods []int) model.Reason {
 // one counts one eviction against a budget.
 func (p *Pods) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
 	b := &p.v.Snapshot.PodDisruptionBudgets[budget]
-	if b.AllowsUnhealthy && !pod.Ready {
+	if !p.counts(budget, pod) {
 		return model.Reason{}
 	}
 	n := needs[budget]
@@ -109,8 +152,12 @@ func (p *Pods) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
 	case n.pods <= p.left[budget] || untouched && !n.several:
 		return model.Reason{}
 	default:
-		r.Message = fmt.Sprintf("PodDisruptionBudget %s of pod %s allows %s now; this plan has taken, or would need, more",
-			b.ID, pod.ID, fit.Count(int(max(0, b.DisruptionsAllowed)), "eviction"))
+		others := ""
+		if going := p.going[budget]; going > 0 {
+			others = fmt.Sprintf(", and nodes that go already have %s of it", fit.Count(going, "pod"))
+		}
+		r.Message = fmt.Sprintf("PodDisruptionBudget %s of pod %s allows %s now%s; this plan has taken, or would need, more",
+			b.ID, pod.ID, fit.Count(int(max(0, b.DisruptionsAllowed)), "eviction"), others)
 		r.Remedy = "wait, or let " + b.ID + " allow more disruptions"
 	}
 	return r
@@ -121,7 +168,7 @@ func (p *Pods) Take(pods []int) {
 	for _, i := range pods {
 		pod := p.v.Pods[i]
 		for _, b := range p.of[pod.Class.Index] {
-			if !p.v.Snapshot.PodDisruptionBudgets[b].AllowsUnhealthy || pod.Ready {
+			if p.counts(b, pod) {
 				p.left[b]--
 			}
 		}
