@@ -49,17 +49,22 @@ func Evicted(c *model.PodClass) bool {
 	return !c.Mirror && !slices.ContainsFunc(c.Tolerations, func(t model.Toleration) bool { return t.Tolerates(taint) })
 }
 
-// ToBeEvicted says that the drain of a node that goes has yet to evict a pod, so that its disruption budget does not count it
-// yet: it has counted one that is ending.
+// ToBeEvicted says that the drain of a node that goes has yet to evict a pod, so that its disruption budget does not
+// count it yet: it has counted one that is ending.
 func ToBeEvicted(p *model.Pod, c *model.PodClass) bool {
-	return !p.Terminating && !c.Daemon && !c.Mirror
+	return !p.Terminating && !c.Daemon && Evicted(c)
 }
 
-// HoldsDrain says that a pod, which some budgets cover, keeps the drain of its node from coming to an end: what would be
-// evicted after it waits for as long.
+// HoldsDrain says that a pod, which some budgets cover, keeps the drain of its node from going on now: what would be
+// evicted after it waits for as long, which may be for days where an app is not well.
 func HoldsDrain(p *model.Pod, c *model.PodClass, covering []*model.PodDisruptionBudget, now time.Time) bool {
+	if p.Terminating || !Evicted(c) {
+		return false
+	}
 	protected, _ := Protected(p, now)
-	return !p.Terminating && (!protected.OK() || Evicted(c) && NeverEvicted(covering))
+	return !protected.OK() || NeverEvicted(covering) || slices.ContainsFunc(covering, func(b *model.PodDisruptionBudget) bool {
+		return b.DisruptionsAllowed <= 0 && (p.Ready || !b.AllowsUnhealthy)
+	})
 }
 
 // NeverEvicted says that the API server never evicts a pod, by the disruption budgets that cover it.

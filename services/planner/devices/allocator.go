@@ -86,6 +86,19 @@ func (t *Allocator) Capacity(number int, c *model.PodClass, most int) int {
 	return n
 }
 
+// Has says whether a place has the devices for a pod of a class, taken or not.
+func (t *Allocator) Has(number int, c *model.PodClass) bool {
+	if !ClaimsDevices(c) {
+		return true
+	}
+	p := t.places[number]
+	if p == nil || t.away(number, p, c) != "" {
+		return false
+	}
+	claims := t.toTake(number, c)
+	return !slices.ContainsFunc(p.stocks, func(s *Stock) bool { return NewStock(s.devices, nil).Capacity(claims, 1) == 0 })
+}
+
 // Take places one pod, or, where it does not find its devices, does nothing, and is false.
 func (t *Allocator) Take(number int, c *model.PodClass) bool {
 	if !ClaimsDevices(c) {

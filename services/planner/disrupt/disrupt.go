@@ -74,7 +74,7 @@ func Run(in Params) Result {
 	waiting := removeEmpty(dr)
 	replace.Run(dr, in.Fixed)
 	old := unreplaced(dr)
-	kept := openToSavings(dr, old)
+	kept := openToSavings(dr)
 	for h, verdict := range unrepaired { // to save money their pods are not moved: that would be a repair in all but name
 		if !dr.View.Removed(h) {
 			dr.Verdicts[h] = verdict
@@ -105,32 +105,42 @@ func noteDrift(dr *draft.Draft) (change time.Time) {
 	return change
 }
 
-// unreplaced are the nodes that have drifted or are too old, and that stay for now: a budget keeps them, nothing holds
-// their pods, or the drift of their pool is paused.
+// unreplaced are the nodes that have drifted or are too old, and that stay for now.
 func unreplaced(dr *draft.Draft) (hosts []int) {
 	for _, h := range dr.Candidates {
 		due := !dr.Drift[h].OK() && !dr.Expiring(h) || dr.Expired(h)
-		if dr.View.Removed(h) || !due || len(dr.Moving[h]) == 0 {
-			continue
-		}
-		switch dr.Verdicts[h].Code {
-		case model.CodeBudget, model.CodeNoDestination:
+		if due && !dr.View.Removed(h) && len(dr.Moving[h]) > 0 && staysForNow(dr, h) {
 			hosts = append(hosts, h)
-		case model.CodeCanary:
-			if pause, _ := replace.DriftPause(dr.View, dr.View.Hosts[h].Pool); !pause.OK() {
-				hosts = append(hosts, h)
-			}
 		}
 	}
 	return hosts
 }
 
-// openToSavings lets nodes be consolidated that have drifted, and that a budget keeps from being replaced for it: that
-// budget says nothing of money. It returns what was said of each, which counts again where it is not consolidated.
-func openToSavings(dr *draft.Draft, old []int) (kept map[int]model.Reason) {
+// staysForNow says that what keeps a node from being replaced lasts: no node may go, nothing holds its pods, not even
+// soon, or the drift of its pool is paused. What only waits for its turn is not to send its pods anywhere before.
+func staysForNow(dr *draft.Draft, h int) bool {
+	pool := dr.View.Hosts[h].Pool
+	switch dr.Verdicts[h].Code {
+	case model.CodeBudget:
+		return dr.NodeBudgets.Stops(pool, model.ReasonDrifted)
+	case model.CodeNoDestination:
+		return !dr.Soon[h]
+	case model.CodeCanary:
+		pause, _ := replace.DriftPause(dr.View, pool)
+		return !pause.OK()
+	default:
+		return false
+	}
+}
+
+// openToSavings lets nodes be consolidated that have drifted or are about to expire, and that a budget keeps from being
+// replaced for it: that budget says nothing of money. It returns what was said of each, which counts again where it is not
+// consolidated.
+func openToSavings(dr *draft.Draft) (kept map[int]model.Reason) {
 	kept = make(map[int]model.Reason)
-	for _, h := range old {
-		if dr.Verdicts[h].Code != model.CodeBudget {
+	for _, h := range dr.Candidates {
+		due := !dr.Drift[h].OK() || dr.Expiring(h)
+		if !due || dr.View.Removed(h) || dr.Verdicts[h].Code != model.CodeBudget || len(dr.Moving[h]) == 0 {
 			continue
 		}
 		if dr.NodeBudgets.Reason(dr.View.Hosts[h].Pool, model.ReasonUnderutilized, 1).OK() {

@@ -130,6 +130,11 @@ func (m *Matcher) DeviceCapacity(c *view.Class, host, limit int) int {
 	return m.devices.Capacity(host, c.PodClass, limit)
 }
 
+// HasDevices says whether a host would have the devices for a pod of a class, were they not taken.
+func (m *Matcher) HasDevices(c *view.Class, host int) bool {
+	return m.devices == nil || m.devices.Has(host, c.PodClass)
+}
+
 // deviceRule is the rule that keeps one more pod off a host because of devices, or the zero Reason.
 func (m *Matcher) deviceRule(c *view.Class, host int) model.Reason {
 	if m.devices == nil || !devices.ClaimsDevices(c.PodClass) {

@@ -147,7 +147,7 @@ func (j *judge) barAt(d *draft.Decision, price int64) bar {
 // unmet is what those preferences of a decision's pods are weighed at that fewer of them have met then, micro-dollars per
 // hour: what was bought for them is not to be exchanged for what was not.
 func (j *judge) unmet(d *draft.Decision) (sum int64) {
-	prefers := func(p int) bool { return !j.v.Pods[p].Class.Profile.Indifferent }
+	prefers := func(p int) bool { return !j.v.Pods[p].Class.Profile.Indifferent && !j.v.Pods[p].ID.Virtual() }
 	if j.v.Policy.Preferences == model.PreferencesEnforced || !slices.ContainsFunc(d.Evicted, prefers) {
 		return 0 // see preferencesKept
 	}

@@ -101,8 +101,8 @@ type Draft struct {
 	ending, running []int
 	// needing are pods without a node that need something of one, one of each class.
 	needing []market.Item
-	// misses are why pools have no node for pods without a place, as far as it was asked.
-	misses map[*view.Class][]model.PoolMiss
+	// waitForLimit says for whom a limit would have room once a node of a type is gone, as far as it was asked.
+	waitForLimit map[freedBy]bool
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 	// circles are those of the classes, see podrules.Circles.
@@ -124,6 +124,8 @@ type Draft struct {
 	BuffersLost BuffersLoss
 	// Unhealthy is, by host, what is wrong with it, whether it goes or stays.
 	Unhealthy []model.Reason
+	// Soon says of hosts that are to be replaced that their pods have a place once a node is ready.
+	Soon []bool
 	// Verdicts say, by host, why a node goes or stays; zero as long as neither is decided.
 	Verdicts []model.Reason
 	// Candidates are the hosts that passed EveryMethod, the best to disrupt first. A method skips those that have a
@@ -133,8 +135,8 @@ type Draft struct {
 	Decisions []Decision
 }
 
-// New prepares a draft without decisions; the scheduler keeps the policy's cap on nodes that are there from then on. Pods of
-// buffers that have pod rules are no longer counted for others' rules.
+// New prepares a draft without decisions; the scheduler keeps the policy's cap on nodes that are there from then on.
+// Pods of buffers that have pod rules are no longer counted for others' rules.
 func New(in Params) *Draft {
 	dr := &Draft{
 		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
@@ -144,8 +146,8 @@ func New(in Params) *Draft {
 	dr.Churn = churn.NewPrices(dr.View, dr.History.Moves.Rest())
 	n := len(dr.View.Hosts)
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
-	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
-	dr.nodesOf, dr.dependents, dr.misses = make(map[model.ClaimID]int), make(dependents), make(map[*view.Class][]model.PoolMiss)
+	dr.Drift, dr.Unhealthy, dr.Soon = make([]model.Reason, n), make([]model.Reason, n), make([]bool, n)
+	dr.nodesOf, dr.dependents, dr.waitForLimit = make(map[model.ClaimID]int), make(dependents), make(map[freedBy]bool)
 	dr.started = make([]int, len(dr.View.Pools))
 	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
 	dr.ending, dr.running = countEnding(dr.View)

@@ -41,7 +41,9 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 		d.Destinations = append(d.Destinations, later...)
 	}
 	if buffers := dr.BufferPodsOn(hosts); len(buffers) > 0 {
+		dr.Scheduler.Judge(dr.uncapped) // as where their capacity is provisioned, or it would be moved there and back
 		destinations, more := dr.Scheduler.OnHosts(market.Items(dr.View.World, buffers), stays)
+		dr.Scheduler.Judge(dr.Matcher)
 		d.Destinations = append(d.Destinations, destinations...)
 		left = append(left, more...)
 	}

@@ -13,6 +13,7 @@ import (
 func (x *replacer) relocate(host int) (draft.Decision, model.Reason) {
 	mark := x.draft.Scheduler.Mark()
 	d, left, why := x.draft.Move([]int{host}, x.draft.Reliable)
+	x.draft.Soon[host] = !why.OK()
 	var unplaced []market.Item
 	if why.OK() {
 		d.Replacements, unplaced, why = x.replacements(host, left)
