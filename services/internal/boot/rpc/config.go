@@ -39,10 +39,10 @@ type ServerConfig struct {
 	// Listen is the address, "host:port"; empty is the service's own, or else DefaultListen, a free port. Without
 	// TLS the host must be loopback.
 	Listen string `json:"listen"`
-	// HealthListen is a second address, "host:port", that serves grpc.health.v1 and, over HTTP, /metrics, in plaintext
-	// on any address, for probes and scrapers that cannot do mTLS; empty is none. Nothing else is served there. Of
-	// health the service "" says that the process lives, and "readiness" that it is of use: an actuator or a watcher is
-	// once it has read the cluster.
+	// HealthListen is a second address, "host:port", that serves checks of grpc.health.v1 and, over HTTP, /metrics, in
+	// plaintext on any address, for probes and scrapers that cannot do mTLS; empty is none. Nothing else is served
+	// there. Of health the service "" says that the process lives, and "readiness" that it is of use: an actuator or a
+	// watcher is once it has read the cluster.
 	HealthListen string    `json:"health_listen"`
 	TLS          ServerTLS `json:"tls"`
 	// Authz says who may call what. A key is a method, "/package.Service/Method", a whole service,

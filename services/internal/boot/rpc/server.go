@@ -28,8 +28,6 @@ import (
 const (
 	handshakeTimeout = 10 * time.Second
 	maxHeaderBytes   = 64 << 10
-	// scrapeTimeout is for the making of an answer to a scraper and its reading, as Prometheus has it.
-	scrapeTimeout = 10 * time.Second
 )
 
 // Readiness is the service of which health says whether this one is of use. The others serve as soon as it listens: a
@@ -78,7 +76,7 @@ func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*
 		opts = append(opts, grpc.Creds(serverCredentials(m)))
 	}
 	s.Server = grpc.NewServer(opts...)
-	healthv1.RegisterHealthServer(s, s.Health)
+	healthv1.RegisterHealthServer(s, probes{s.Health})
 	return s, nil
 }
 
@@ -203,54 +201,6 @@ func (s *Server) stop() {
 	})
 	defer force.Stop()
 	s.GracefulStop()
-}
-
-// serveHealth serves health and metrics on their own address, if there is one: gRPC and plain HTTP share it.
-func (s *Server) serveHealth(ctx context.Context) (stop func(), err error) {
-	if s.cfg.HealthListen == "" {
-		return func() {}, nil
-	}
-	var lc net.ListenConfig
-	lis, err := lc.Listen(ctx, "tcp", s.cfg.HealthListen)
-	if err != nil {
-		return nil, fmt.Errorf("health_listen: %w", err)
-	}
-	web := s.healthServer()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := web.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("serve health", telemetry.KeyAddress, lis.Addr().String(), telemetry.KeyError, err)
-		}
-	}()
-	return func() { _ = web.Close(); <-done }, nil // probes and scrapes have nothing to lose
-}
-
-func (s *Server) healthServer() *http.Server {
-	probe := grpc.NewServer(grpc.MaxRecvMsgSize(maxHeaderBytes))
-	healthv1.RegisterHealthServer(probe, s.Health)
-	mux := http.NewServeMux()
-	if s.Metrics != nil {
-		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-			// Anyone may ask, and few answers are made at once: two that no one reads would be all that there ever are.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(scrapeTimeout)) // which both protocols have
-			s.Metrics.ServeHTTP(w, r)
-		})
-	}
-	web := &http.Server{
-		ReadHeaderTimeout: handshakeTimeout, MaxHeaderBytes: maxHeaderBytes, IdleTimeout: DefaultConnectionAge,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), Protocols: &http.Protocols{},
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
-				probe.ServeHTTP(w, r)
-				return
-			}
-			mux.ServeHTTP(w, r)
-		}),
-	}
-	web.Protocols.SetHTTP1(true)
-	web.Protocols.SetUnencryptedHTTP2(true)
-	return web
 }
 
 func orDefault[T comparable](v, def T) T {

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
@@ -76,23 +75,12 @@ func TestServerAnswersHealthAndReflection(t *testing.T) {
 }
 
 func TestHealthListenServesHealthAndMetricsAlone(t *testing.T) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := lis.Addr().String()
-	if err := lis.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddress(t)
 	f := fixture{server: rpc.ServerConfig{HealthListen: addr}, metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "kerf_up 1\n")
 	})}
 	f.start(t)
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing to lose
+	conn := dialPlain(t, addr)
 	got, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil || got.GetStatus() != healthv1.HealthCheckResponse_SERVING {
 		t.Errorf("health = %v, %v", got.GetStatus(), err)
@@ -111,14 +99,7 @@ func TestHealthListenServesHealthAndMetricsAlone(t *testing.T) {
 // answers are made at once.
 func TestAScraperThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := lis.Addr().String()
-	if err := lis.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddress(t)
 	ended := make(chan struct{})
 	f := fixture{server: rpc.ServerConfig{HealthListen: addr}, metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for line := bytes.Repeat([]byte("x"), 1<<16); ; { // more than any buffer on the way takes
@@ -129,11 +110,7 @@ func TestAScraperThatDoesNotReadIsCutOff(t *testing.T) {
 		}
 	})}
 	f.start(t)
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing to lose
+	conn := dialPlain(t, addr)
 	if _, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 		t.Fatal(err)
 	}
