@@ -88,20 +88,26 @@ func asks(c *model.Claim) (string, error) {
 // Owners says whose an instance is that has no claim's tag. It remembers what it said, because a claim has an instance
 // only once that is stored.
 type Owners struct {
-	// Claims are all that there are, and Of the claim that has an instance; "" for none.
 	claims   map[model.ClaimID]*model.Claim
-	of       func(providerID string) model.ClaimID
 	promised map[string]model.ClaimID // by instance
 }
 
-// NewOwners makes owners of no instance. The map is the caller's, and is read only.
-func NewOwners(claims map[model.ClaimID]*model.Claim, of func(providerID string) model.ClaimID) *Owners {
-	return &Owners{claims: claims, of: of, promised: map[string]model.ClaimID{}}
+// NewOwners makes owners of no instance. The map has all claims that there are; it is the caller's, and is read only.
+func NewOwners(claims map[model.ClaimID]*model.Claim) *Owners {
+	return &Owners{claims: claims, promised: map[string]model.ClaimID{}}
 }
 
-// Resolve names the claims of instances that a call made for several; members are the claims of a call, by id. What none of
-// them is without stays without a claim. Instances go in order of their id, whatever the list's.
-func (o *Owners) Resolve(list []cloud.Instance, members func(launch string) []*model.Claim) {
+// Stored is what is known of claims.
+type Stored struct {
+	// Of is the claim that has an instance; "" for none.
+	Of func(providerID string) model.ClaimID
+	// Members are the claims of a call, by id.
+	Members func(launch string) []*model.Claim
+}
+
+// Resolve names the claims of instances that a call made for several. What none of these is without stays
+// without a claim. Instances go in order of their id, whatever the list's.
+func (o *Owners) Resolve(list []cloud.Instance, stored Stored) {
 	var free []int
 	for k := range list {
 		i := &list[k]
@@ -109,7 +115,7 @@ func (o *Owners) Resolve(list []cloud.Instance, members func(launch string) []*m
 			continue
 		}
 		i.Untagged = true
-		if i.Claim = o.of(i.ProviderID); i.Claim == "" {
+		if i.Claim = stored.Of(i.ProviderID); i.Claim == "" {
 			i.Claim = o.promise(i)
 		}
 		if i.Claim == "" && i.State.Alive() {
@@ -122,7 +128,7 @@ func (o *Owners) Resolve(list []cloud.Instance, members func(launch string) []*m
 		i := &list[k]
 		wait, known := without[i.Launch]
 		if !known {
-			wait = o.without(members(i.Launch))
+			wait = o.without(stored.Members(i.Launch))
 		}
 		if len(wait) > 0 {
 			i.Claim = wait[0].ID

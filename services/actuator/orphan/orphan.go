@@ -20,6 +20,8 @@ type World struct {
 	// Mirrored says that a claim has an object that Kerf made. It does not before it is stored, and is not forgotten as
 	// long as it does: one that the store does not know was lost.
 	Mirrored func(model.ClaimID) bool
+	// Registered says that Kerf has let the node of an instance with that provider id open: pods may run on it.
+	Registered func(providerID string) bool
 	// Born is when the store was first used for this cluster.
 	Born time.Time
 	Now  time.Time
@@ -35,8 +37,8 @@ type Verdict struct {
 	End []cloud.Instance
 	// Lost are instances of claims that the store has lost, and whose objects say what they were.
 	Lost []cloud.Instance
-	// Foreign are instances that are older than the store, which does not know their claim: they belong to one that was
-	// lost, and of which nothing else tells; they are left alone.
+	// Foreign are instances of claims that the store does not know, and that are older than it or have a node: the
+	// claim was lost, and nothing else tells of it. They are left alone: what runs on them would end without a drain.
 	Foreign []cloud.Instance
 	// Next is when the time of the next orphan is up; zero when none waits.
 	Next time.Time
@@ -53,7 +55,7 @@ func Judge(w World, since map[string]time.Time) Verdict {
 			v.Lost = append(v.Lost, i)
 			continue
 		}
-		if i.LaunchTime.Before(w.Born.Add(-margin)) && w.Claims[i.Claim] == nil {
+		if w.Claims[i.Claim] == nil && (i.LaunchTime.Before(w.Born.Add(-margin)) || w.Registered(i.ProviderID)) {
 			v.Foreign = append(v.Foreign, i)
 			continue
 		}

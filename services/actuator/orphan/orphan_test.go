@@ -16,11 +16,12 @@ func TestJudge(t *testing.T) {
 	first := map[string]time.Time{"i-1": now}
 	waits := Verdict{Since: first, Next: now.Add(time.Minute)}
 	for name, c := range map[string]struct {
-		instance cloud.Instance
-		claim    *model.Claim
-		mirrored bool
-		since    map[string]time.Time
-		want     Verdict
+		instance   cloud.Instance
+		claim      *model.Claim
+		mirrored   bool
+		registered bool
+		since      map[string]time.Time
+		want       Verdict
 	}{
 		"an instance of no claim waits":                    {instance: cloud.Instance{LaunchTime: now}, want: waits},
 		"one whose claim has ended waits":                  {instance: cloud.Instance{LaunchTime: now}, claim: &model.Claim{State: model.ClaimGone}, want: waits},
@@ -41,6 +42,13 @@ func TestJudge(t *testing.T) {
 		"one that is older than the store is left alone": {
 			instance: cloud.Instance{LaunchTime: born.Add(-margin - 1)},
 			want:     Verdict{Foreign: []cloud.Instance{{ID: "i-1", State: cloud.Running, Claim: "c", LaunchTime: born.Add(-margin - 1)}}},
+		},
+		"one whose claim is unknown and whose node is registered is left alone": {
+			instance: cloud.Instance{LaunchTime: now}, registered: true, since: map[string]time.Time{"i-1": now.Add(-time.Hour)},
+			want: Verdict{Foreign: []cloud.Instance{{ID: "i-1", State: cloud.Running, Claim: "c", LaunchTime: now}}},
+		},
+		"a node is no reason to keep an instance whose claim has ended": {
+			instance: cloud.Instance{LaunchTime: now}, claim: &model.Claim{State: model.ClaimGone}, registered: true, want: waits,
 		},
 		"one whose claim has an object was lost by the store": {
 			instance: cloud.Instance{LaunchTime: now}, mirrored: true,
@@ -68,6 +76,7 @@ func TestJudge(t *testing.T) {
 			}
 			w := World{Instances: []cloud.Instance{i}, Claims: map[model.ClaimID]*model.Claim{}, Born: born, Now: now, Patience: time.Minute}
 			w.Mirrored = func(model.ClaimID) bool { return c.mirrored }
+			w.Registered = func(string) bool { return c.registered }
 			if c.claim != nil {
 				w.Claims["c"] = c.claim
 			}
@@ -87,7 +96,7 @@ func TestOneWithoutATagIsLeftAlone(t *testing.T) {
 
 func TestNextIsTheEarliest(t *testing.T) {
 	now := time.Unix(1000, 0)
-	w := World{Now: now, Patience: time.Minute, Mirrored: func(model.ClaimID) bool { return false }}
+	w := World{Now: now, Patience: time.Minute, Mirrored: func(model.ClaimID) bool { return false }, Registered: func(string) bool { return false }}
 	for _, id := range []string{"i-1", "i-2", "i-3"} {
 		w.Instances = append(w.Instances, cloud.Instance{ID: id, State: cloud.Running, Claim: "c", LaunchTime: now})
 	}

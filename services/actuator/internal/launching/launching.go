@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -47,6 +48,8 @@ type Config struct {
 	// Happened tells a claim what happened to it, and Record is what it remembers of its instance.
 	Happened func(model.ClaimID, lifecycle.Event)
 	Record   func(*model.Claim, cloud.Instance) lifecycle.Instance
+	// Lost are the claims that the store has lost, by the provider ids of their objects.
+	Lost func() map[string]model.ClaimID
 	// Available are the offerings that EC2 is believed to have for a claim of the class.
 	Available func(model.NodeClassName, []model.RankedOffering) []model.RankedOffering
 	// VCPU is how many vCPUs a type has.
@@ -76,7 +79,7 @@ type mismatch struct {
 // New makes a Launching that has launched nothing.
 func New(c Config) *Launching {
 	return &Launching{
-		cfg: c, owners: launches.NewOwners(c.Registry.Claims, c.Registry.OfProvider), paused: map[model.ClaimID]string{},
+		cfg: c, owners: launches.NewOwners(c.Registry.Claims), paused: map[model.ClaimID]string{},
 		mismatched: map[model.ClaimID]mismatch{}, untagged: map[model.ClaimID]cloud.Instance{},
 	}
 }
@@ -84,9 +87,17 @@ func New(c Config) *Launching {
 // Together names the calls of claims that begin an attempt, sorted by id.
 func (l *Launching) Together(claims []*model.Claim) { launches.Together(l.cfg.Cluster, claims) }
 
-// Resolve names the claims of instances that lack the tag.
+// Resolve names the claims of instances that lack the tag. Of one that the store has lost the object still says whose
+// instance it is.
 func (l *Launching) Resolve(list []cloud.Instance) {
-	l.owners.Resolve(list, l.cfg.Registry.Together)
+	lost := sync.OnceValue(l.cfg.Lost)
+	of := func(providerID string) model.ClaimID {
+		if id := l.cfg.Registry.OfProvider(providerID); id != "" {
+			return id
+		}
+		return lost()[providerID]
+	}
+	l.owners.Resolve(list, launches.Stored{Of: of, Members: l.cfg.Registry.Together})
 	for _, i := range list {
 		if i.Untagged && i.Claim != "" && i.State.Alive() {
 			l.untagged[i.Claim] = i

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -257,7 +258,8 @@ func TestOrphansAreEndedButNotThoseOfALostStore(t *testing.T) {
 		launch := func(claim string) {
 			_, err := r.ec2.Launch(t.Context(), cloud.Request{
 				Claim: model.ClaimID(claim), Token: claim, Offerings: nodeClaim(claim, "m5.large").Offerings,
-				Class: cloud.Class{Name: "default", Images: []cloud.Image{{ID: "ami-1"}}},
+				Class:  cloud.Class{Name: "default", Images: []cloud.Image{{ID: "ami-1"}}},
+				Taints: []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}, // as of all that Kerf launches
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -1,13 +1,16 @@
 package loop
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
@@ -116,4 +119,67 @@ func TestANodeThatItsUserDeletesIsDrainedThoughTheStoreHasLostItsClaim(t *testin
 			r.t.Errorf("evicted %v, want web", got)
 		}
 	})
+}
+
+// withoutClaims is a cluster in which no NodeClaims can be written, as where a webhook refuses them.
+type withoutClaims struct{ cluster.Cluster }
+
+func (w withoutClaims) Publish(ctx context.Context, p cluster.Publication) error {
+	p.Claims = nil
+	return w.Cluster.Publish(ctx, p) //nolint:wrapcheck // the fake's own
+}
+
+// TestANodeIsReasonEnoughToKeepAnInstanceThatTheStoreHasLost has a backup that is older than the claim: by the store's age
+// alone its instance would be one that nobody has asked for.
+func TestANodeIsReasonEnoughToKeepAnInstanceThatTheStoreHasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.passedOver = nil; c.Kube = withoutClaims{c.Kube} }
+		r.start()
+		r.grow("c1")
+		r.kube.run("c1", pod("web"))
+		before := r.alive()
+		r.lose(time.Now().Add(-24 * time.Hour))
+		time.Sleep(30 * time.Minute)
+		if d := cmp.Diff(before, r.alive()); d != "" || len(r.kube.evictions()) > 0 {
+			t.Errorf("instances (-before +after):\n%s\nevictions: %v", d, r.kube.evictions())
+		}
+		node, _ := r.kube.Observe()
+		r.kube.Delete("Node", string(node.Nodes[0].Name)) // by who wants it gone
+		r.until("its instance is ended once its node is gone", 10*time.Minute, func() bool { return len(r.alive()) == 0 })
+	})
+}
+
+// withoutTags is an EC2 that writes no tags after a launch, as without the right to.
+type withoutTags struct{ cloud.Cloud }
+
+func (withoutTags) Tag(context.Context, cloud.Instance) error { return cloud.ErrUnauthorized }
+
+// TestAnInstanceWithoutATagIsItsNodeClaims is about launches of several, whose instances get their claims' tags later.
+func TestAnInstanceWithoutATagIsItsNodeClaims(t *testing.T) {
+	for name, age := range map[string]time.Duration{"a new store": 0, "an old backup": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cfg = func(c *Config) { c.passedOver = nil; c.Cloud = withoutTags{c.Cloud} }
+				r.start()
+				r.grow("c1", "c2")
+				r.kube.run("c1", pod("web"))
+				time.Sleep(10 * time.Minute) // what is stored is shown
+				before, c1, c2 := r.alive(), r.claim("c1").InstanceID, r.claim("c2").InstanceID
+				r.lose(time.Now().Add(-age))
+				r.reaches("c1", model.ClaimInitialized)
+				r.reaches("c2", model.ClaimInitialized)
+				time.Sleep(30 * time.Minute)
+				if r.claim("c1").InstanceID != c1 || r.claim("c2").InstanceID != c2 || r.claim("c1").State != model.ClaimInitialized {
+					t.Errorf("c1 has %s, c2 has %s, want %s and %s", r.claim("c1").InstanceID, r.claim("c2").InstanceID, c1, c2)
+				}
+				if d := cmp.Diff(before, r.alive()); d != "" || len(r.kube.evictions()) > 0 {
+					t.Errorf("instances (-before +after):\n%s\nevictions: %v", d, r.kube.evictions())
+				}
+				r.kube.Delete("Node", string(r.claim("c2").Node))
+				r.reaches("c2", model.ClaimGone)
+			})
+		})
+	}
 }

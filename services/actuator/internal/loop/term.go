@@ -99,7 +99,7 @@ func newTerm(c Config, h *hub) *term {
 	t.launching = launching.New(launching.Config{
 		Cluster: c.Cluster, Cloud: c.Cloud, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Classes: t.classes,
 		Log: c.Log, Tracer: c.Tracer, Happened: t.claims.happened, Record: t.claims.record, Available: t.claims.available, VCPU: t.market.VCPU,
-		Shortage: c.Intervals.Shortage,
+		Shortage: c.Intervals.Shortage, Lost: func() map[string]model.ClaimID { return t.orphans.Lost() },
 	})
 	t.claims.waited = t.launching.Waited
 	t.effects = newEffects(t)

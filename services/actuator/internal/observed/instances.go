@@ -237,6 +237,9 @@ func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim, resolve func([]c
 	s.doubt()
 }
 
+// Named says that all were asked for since Lead: those that lack the tag have the names of their claims.
+func (s *Instances) Named() bool { return !s.Listed.IsZero() && !s.Listed.Before(s.led) }
+
 func (s *Instances) doubt() {
 	s.now = true
 	for id, c := range s.claims {

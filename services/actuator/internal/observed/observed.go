@@ -15,6 +15,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
@@ -154,6 +155,13 @@ func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 		return found[i]
 	}
 	return nil
+}
+
+// Registered says that Kerf has let a node with the provider id open, for some claim.
+func (c *Cluster) Registered(providerID string) bool {
+	return slices.ContainsFunc(c.nodes[providerID], func(n *cluster.Node) bool {
+		return n.Labels[labels.Registered] == "true" && n.Labels[labels.Claim] != ""
+	})
 }
 
 // Missing is since when the cluster is seen to have no node of a claim that has joined and is not being ended; zero

@@ -64,7 +64,7 @@ func New(c Config) *Orphans {
 // One that has neither instance nor node is given time: its instance may not be seen yet.
 func (o *Orphans) Adopted(ctx context.Context) []model.Claim {
 	now := o.seen()
-	if o.cfg.Instances.Listed.IsZero() || now == o.looked && len(o.waiting) == 0 {
+	if !o.cfg.Instances.Named() || now == o.looked && len(o.waiting) == 0 {
 		return nil
 	}
 	o.looked = now
@@ -83,6 +83,9 @@ func (o *Orphans) Adopted(ctx context.Context) []model.Claim {
 		if i := alive(o.cfg.Instances.Of(id), c.InstanceID); i != nil {
 			record := o.cfg.Record(&c, *i)
 			leaving := node != nil && node.Leaving() && !node.Terminating
+			if i.Untagged {
+				c.Launch = i.Launch // by which it is found, as long as it lacks the tag
+			}
 			out = append(out, lifecycle.Adopt(c, &record, leaving, at))
 			o.cfg.Log.WarnContext(ctx, "a claim that the store has lost is taken up again", "claim", id, "instance", i.ID, "node", c.Node)
 			continue
@@ -102,6 +105,20 @@ func (o *Orphans) Adopted(ctx context.Context) []model.Claim {
 		}
 	}
 	o.waiting = waiting
+	return out
+}
+
+// Lost are the claims of which only objects are left, by the provider ids that these name.
+func (o *Orphans) Lost() map[string]model.ClaimID {
+	out := map[string]model.ClaimID{}
+	for _, id := range o.cfg.Cluster.ClaimObjects {
+		if o.cfg.Registry.Claims[id] != nil {
+			continue
+		}
+		if c, there, err := o.cfg.Mirrored(id); err == nil && there && c.ProviderID != "" {
+			out[c.ProviderID] = id
+		}
+	}
 	return out
 }
 
@@ -155,7 +172,7 @@ func alive(list []cloud.Instance, had string) (found *cloud.Instance) {
 // Sweep ends the orphans whose time is up.
 func (o *Orphans) Sweep(ctx context.Context) {
 	now := o.seen()
-	if now == o.judged && len(o.verdict.Since) == 0 {
+	if now == o.judged && len(o.verdict.Since)+len(o.verdict.Foreign) == 0 || !o.cfg.Instances.Named() {
 		return // without an orphan, time alone makes none
 	}
 	o.judged = now
@@ -166,12 +183,13 @@ func (o *Orphans) Sweep(ctx context.Context) {
 			_, there, err := o.cfg.Mirrored(id)
 			return there || err != nil
 		},
+		Registered: o.cfg.Cluster.Registered,
 	}, o.verdict.Since)
 	o.cfg.Agenda.Wake(o.verdict.Next)
 	for _, i := range o.verdict.Foreign {
 		if !o.foreign[i.ID] {
 			o.foreign[i.ID] = true
-			o.cfg.Log.WarnContext(ctx, "an instance is older than this store and unknown to it; it is left alone",
+			o.cfg.Log.WarnContext(ctx, "an instance is unknown to this store, and older than it or a node; it is left alone",
 				"instance", i.ID, "claim", i.Claim, "launched", i.LaunchTime)
 		}
 	}
