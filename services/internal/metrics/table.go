@@ -384,7 +384,7 @@ func requests() []Instrument {
 		},
 		{
 			ID: CertificateLeft, Name: "kerf.certificate.left", Kind: Gauge, Unit: "1", Services: []Service{Planner, Watcher, Actuator},
-			Text: "What share of its life the certificate still has that ends first, of those that the service shows its clients, other services and etcd; 1 without TLS.",
+			Text: "What share of its life the certificate still has that ends first, of those that the service shows its clients, other services and etcd, and of those that etcd shows it; 1 without TLS.",
 		},
 		{
 			ID: BuildInfo, Name: "kerf.build.info", Kind: Gauge, Unit: "{build}", Services: []Service{Planner, Watcher, Actuator},

@@ -108,7 +108,7 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
-	creds, err := cfg.TLS.credentials(tls.VersionTLS13, o.Log, o.Certificates)
+	creds, err := cfg.TLS.credentials(clientCredentials{oldest: tls.VersionTLS13}, o.Log, o.Certificates)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +141,13 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 }
 
 // ForeignCredentials are for a server that is not Kerf's, such as etcd, whose TLS may be of version 1.2: plaintext
-// where c is empty. Like those of Dial they follow their files, certificate and CA alike.
+// where c is empty. Like those of Dial they follow their files, certificate and CA alike. What the server shows is among
+// the certificates that are looked after.
 func (c ClientTLS) ForeignCredentials(log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
-	return c.credentials(tls.VersionTLS12, log, shown)
+	return c.credentials(clientCredentials{oldest: tls.VersionTLS12, met: shown}, log, shown)
 }
 
-func (c ClientTLS) credentials(oldest uint16, log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
+func (c ClientTLS) credentials(of clientCredentials, log *slog.Logger, shown *Certificates) (credentials.TransportCredentials, error) {
 	if !c.on() {
 		return insecure.NewCredentials(), nil
 	}
@@ -161,7 +162,8 @@ func (c ClientTLS) credentials(oldest uint16, log *slog.Logger, shown *Certifica
 		return nil, err
 	}
 	shown.add(m)
-	return newClientCredentials(m, c.ServerName, oldest), nil
+	of.material, of.serverName = m, c.ServerName
+	return of.ready(), nil
 }
 
 // serviceConfig is the gRPC service config: round robin, and up to four attempts

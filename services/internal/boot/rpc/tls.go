@@ -86,21 +86,25 @@ func (m *material) reload() error {
 // lastPart is the part of a certificate's life in which its end is told, as the alert KerfCertificateEnds does.
 const lastPart = 0.1
 
+// tellAgain is how often the end of a certificate is told.
+const tellAgain = 24 * time.Hour
+
 // warnOfEnd says once a day that the certificate is in the last part of its life: where no one renews it all calls fail
 // from one moment to the next.
 func (m *material) warnOfEnd(leaf *x509.Certificate) {
-	if left(leaf, m.read) > lastPart || m.read.Sub(m.told) < 24*time.Hour {
+	if left(leaf, m.read) > lastPart || m.read.Sub(m.told) < tellAgain {
 		return
 	}
 	m.told = m.read
 	m.log.Warn("a certificate runs out: renew it", "file", m.certFile, "not_after", leaf.NotAfter)
 }
 
-// Certificates are those that a process shows others, as a server or as a client. The zero value has none. Safe for
-// concurrent use.
+// Certificates are those that a process shows others, as a server or as a client, and those that servers show it that
+// are not Kerf's. The zero value has none. Safe for concurrent use.
 type Certificates struct {
 	mu    sync.Mutex
 	shown []*material
+	met   map[string]*foreign // by address
 }
 
 // add takes in what a connection or a server shows; a nil receiver does not care.
@@ -122,7 +126,7 @@ func (c *Certificates) add(m *material) {
 func (c *Certificates) Left() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	least := 1.0
+	least := c.leftOfForeign(time.Now())
 	for _, m := range c.shown {
 		certs, _ := m.current()
 		least = min(least, left(certs[0].Leaf, time.Now()))
@@ -171,14 +175,15 @@ func serverCredentials(m *material) credentials.TransportCredentials {
 type clientCredentials struct {
 	credentials.TransportCredentials
 	material   *material
-	serverName string // empty: the target's host
-	oldest     uint16 // version of TLS
+	serverName string        // empty: the target's host
+	oldest     uint16        // version of TLS
+	met        *Certificates // takes in what the server shows; nil for none
 }
 
-func newClientCredentials(m *material, serverName string, oldest uint16) *clientCredentials {
-	c := &clientCredentials{material: m, serverName: serverName, oldest: oldest}
+// ready gives the library's credentials to c.
+func (c clientCredentials) ready() *clientCredentials {
 	c.TransportCredentials = c.fresh()
-	return c
+	return &c
 }
 
 func (c *clientCredentials) fresh() credentials.TransportCredentials {
@@ -190,7 +195,11 @@ func (c *clientCredentials) fresh() credentials.TransportCredentials {
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return c.fresh().ClientHandshake(ctx, authority, conn)
+	secure, info, err := c.fresh().ClientHandshake(ctx, authority, conn)
+	if err == nil {
+		c.met.meet(conn.RemoteAddr(), foreign{credentials: c, authority: authority}, info)
+	}
+	return secure, info, err //nolint:wrapcheck // the library's own, as if it were asked
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
@@ -200,5 +209,5 @@ func (c *clientCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.Aut
 
 // Clone implements credentials.TransportCredentials.
 func (c *clientCredentials) Clone() credentials.TransportCredentials {
-	return newClientCredentials(c.material, c.serverName, c.oldest)
+	return c.ready()
 }

@@ -1,11 +1,14 @@
 package rpc_test
 
 import (
+	"crypto/tls"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -235,6 +238,71 @@ func TestOfTheCertificatesThatAreShownTheFirstToEndCounts(t *testing.T) {
 	if left := srv.Certificates.Left(); left < 0.1 || left == 1 {
 		t.Errorf("%g is left after the client's certificate was renewed", left)
 	}
+}
+
+// TestTheEndOfAForeignServersCertificateIsSeen has a server as etcd is: its connections stay open for as long as they like,
+// while its certificate is renewed.
+func TestTheEndOfAForeignServersCertificateIsSeen(t *testing.T) {
+	dir, ca := t.TempDir(), newAuthority(t, "ca")
+	ca.issue(t, dir, "client", names{uri: watcherID})
+	serve := func(address string, n names) (stop func(), at string) {
+		ca.issue(t, dir, "server", n)
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lis, err := tls.Listen("tcp", address, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for conn, err := lis.Accept(); err == nil; conn, err = lis.Accept() {
+				_ = conn.(*tls.Conn).HandshakeContext(t.Context()) //nolint:forcetypeassert // a listener of TLS
+			}
+		}()
+		return func() { lis.Close() }, lis.Addr().String() //nolint:errcheck // nothing to lose
+	}
+	var certificates rpc.Certificates
+	creds, err := clientTLS(dir, "client").TLS.ForeignCredentials(nil, &certificates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meet := func(address string) {
+		var d net.Dialer
+		conn, err := d.DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() }) //nolint:errcheck // nothing to lose
+		if _, _, err := creds.ClientHandshake(t.Context(), "planner.test", conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends, renewed := names{dns: "planner.test", runsOut: true}, names{dns: "planner.test"}
+
+	stop, at := serve("127.0.0.1:0", ends)
+	meet(at)
+	stop()
+	stop, _ = serve(at, renewed)
+	if left := certificates.Left(); left >= 0.1 {
+		t.Errorf("%g is left to what the server has shown", left)
+	}
+	for last := time.Now().Add(10 * time.Second); certificates.Left() < 0.1; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(last) {
+			t.Fatal("a connection that is older than the server's certificate counts for ever")
+		}
+	}
+	stop()
+
+	stop, at = serve("127.0.0.1:0", ends)
+	meet(at)
+	for range 20 { // however often it is asked for
+		if left := certificates.Left(); left >= 0.1 {
+			t.Errorf("%g is left to what the server shows", left)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
 }
 
 func TestBrokenFilesAreToldAtTheStart(t *testing.T) {
