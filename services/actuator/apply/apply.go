@@ -218,8 +218,9 @@ func stale(p model.Plan, s State) model.Reason {
 	case s.Now.Sub(p.Now) > MaxPlanAge:
 		return model.Reason{
 			Code: model.CodeStale, Subject: subject,
-			Message: fmt.Sprintf("the plan was made for %s, more than %s ago", p.Now.UTC().Format(time.RFC3339), MaxPlanAge),
-			Remedy:  "plan again",
+			Message: fmt.Sprintf("the plan was made at %s by the watcher's clock, and it is %s by the actuator's: more than %s later",
+				p.Now.UTC().Format(time.RFC3339), s.Now.UTC().Format(time.RFC3339), MaxPlanAge),
+			Remedy: "plan again; where each plan is that old, set the clock of the watcher's machine, or of the actuator's (NTP)",
 		}
 	}
 	return model.Reason{}

@@ -223,6 +223,20 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+func TestAPlanThatIsTooOldNamesBothClocks(t *testing.T) {
+	p := plan()
+	p.Now = at(-11)
+	r := Verify(p, state()).Stale
+	for _, want := range []string{"11:49:00Z by the watcher's clock", "12:00:00Z by the actuator's"} {
+		if !strings.Contains(r.Message, want) {
+			t.Errorf("%q does not say %q", r.Message, want)
+		}
+	}
+	if !strings.Contains(r.Remedy, "clock") {
+		t.Errorf("remedy %q does not name the clock", r.Remedy)
+	}
+}
+
 func ownKey(p *cluster.Pool) {
 	p.Requirements = append(p.Requirements, model.Requirement{Key: "team", Operator: model.In, Values: []string{"blue", "red"}})
 }
