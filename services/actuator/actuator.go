@@ -60,15 +60,18 @@ func Run(ctx context.Context, cfg Config) error {
 		return errors.Join(err, svc.Close(), r.close())
 	}
 	actuatorpb.RegisterActuatorServiceServer(svc, server.New(l))
-	err = svc.Run(ctx, boot.Task{Name: "cluster", Run: r.kube.Run}, boot.Task{Name: "loop", Run: l.Run})
-	return errors.Join(err, r.close())
+	tasks := []boot.Task{{Name: "cluster", Run: r.kube.Run}, {Name: "loop", Run: l.Run}}
+	if r.etcd.Run != nil {
+		tasks = append(tasks, boot.Task{Name: "embedded etcd", Run: r.etcd.Run})
+	}
+	return errors.Join(svc.Run(ctx, tasks...), r.close())
 }
 
 // runner holds what has to be closed in the end.
 type runner struct {
 	cfg   Config
 	svc   *boot.Service
-	stop  func() // of an embedded etcd; nil without one
+	etcd  Embedded // zero without one
 	store *etcd.Store
 	kube  *kube.Kube
 
@@ -80,8 +83,8 @@ func (r *runner) close() error {
 	if r.store != nil {
 		err = r.store.Close()
 	}
-	if r.stop != nil {
-		r.stop()
+	if r.etcd.Stop != nil {
+		r.etcd.Stop()
 	}
 	return err
 }
@@ -201,11 +204,11 @@ func (r *runner) openStore(ctx context.Context) error {
 	c := r.cfg.Etcd
 	endpoints := c.Endpoints
 	if c.Embedded != nil {
-		endpoint, stop, err := c.Embedded.Start(ctx, c.Embedded.Dir, c.Embedded.Listen)
-		if err != nil {
+		var err error
+		if r.etcd, err = c.Embedded.Start(ctx, *c.Embedded, r.svc.Log); err != nil {
 			return err
 		}
-		r.stop, endpoints = stop, []string{endpoint}
+		endpoints = []string{r.etcd.Endpoint}
 	}
 	password := ""
 	if c.PasswordFile != "" {

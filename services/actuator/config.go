@@ -92,8 +92,17 @@ type EmbeddedConfig struct {
 	Dir string `json:"dir"`
 	// Listen is the address for its clients, "host:port" on loopback; empty is a free port.
 	Listen string `json:"listen"`
-	// Start starts it, and returns where it is and what stops it: embedded.Start, in programs that have it in them.
-	Start func(ctx context.Context, dir, listen string) (endpoint string, stop func(), err error) `json:"-"`
+	// Start starts it: by embedded.Start, in programs that have it in them.
+	Start func(ctx context.Context, c EmbeddedConfig, log *slog.Logger) (Embedded, error) `json:"-"`
+}
+
+// Embedded is an etcd that runs inside this process.
+type Embedded struct {
+	// Endpoint is where it is reached.
+	Endpoint string
+	// Run returns an error once it has failed, or nil when ctx ends, and Stop stops it.
+	Run  func(ctx context.Context) error
+	Stop func()
 }
 
 // AWSConfig is how AWS is reached. Credentials come the way that every AWS program gets them.

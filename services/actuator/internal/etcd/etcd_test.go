@@ -19,12 +19,12 @@ import (
 // start starts an etcd and returns its endpoint.
 func start(t *testing.T) string {
 	t.Helper()
-	endpoint, stop, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
+	e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
-	return endpoint
+	t.Cleanup(e.Stop)
+	return e.Endpoint
 }
 
 func connect(t *testing.T, endpoint, cluster string) *Store {

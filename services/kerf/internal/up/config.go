@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/kerf-dev/kerf/services/actuator"
@@ -99,8 +100,12 @@ func defaults(path string, set []string) (Config, error) {
 	return cfg, nil
 }
 
-func startEtcd(ctx context.Context, dir, listen string) (endpoint string, stop func(), err error) {
-	return embedded.Start(ctx, embedded.Config{Dir: dir, Listen: listen})
+func startEtcd(ctx context.Context, c actuator.EmbeddedConfig, log *slog.Logger) (actuator.Embedded, error) {
+	e, err := embedded.Start(ctx, embedded.Config{Dir: c.Dir, Listen: c.Listen, Log: log})
+	if err != nil {
+		return actuator.Embedded{}, err
+	}
+	return actuator.Embedded{Endpoint: e.Endpoint, Run: e.Run, Stop: e.Stop}, nil
 }
 
 func either(a, b string) string {
