@@ -8,6 +8,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -84,10 +85,10 @@ type Pool struct {
 }
 
 // line is how long the work for something had waited for slots at the time when it was last asked for and found none; zero
-// once it has begun.
+// once it has begun. Asked is when someone last asked for the work, or how long it has waited.
 type line struct {
-	waited time.Duration
-	at     time.Time
+	waited    time.Duration
+	at, asked time.Time
 }
 
 // task is what the owner knows of a piece of work: it runs, or when it may run again.
@@ -155,18 +156,19 @@ func (p *Pool) stand(what string) {
 	if !l.at.IsZero() {
 		l.waited += p.agenda.Now().Sub(l.at)
 	}
-	l.at = p.agenda.Now()
+	l.at, l.asked = p.agenda.Now(), p.agenda.Now()
 }
 
 func (p *Pool) leave(what string) {
 	if l := p.lines[what]; l != nil {
-		l.at = time.Time{}
+		l.at, l.asked = time.Time{}, p.agenda.Now()
 	}
 }
 
 // Waited is how long the work for something has waited for slots. What was not asked for meanwhile has not waited.
 func (p *Pool) Waited(what string) time.Duration {
 	if l := p.lines[what]; l != nil {
+		l.asked = p.agenda.Now()
 		return l.waited
 	}
 	return 0
@@ -281,5 +283,7 @@ func (p *Pool) Tidy() bool {
 			delete(p.of, last)
 		}
 	}
+	// Who forgets what has ended knows its last name alone: each attempt of a launch of several has one of its own.
+	maps.DeleteFunc(p.lines, func(_ string, l *line) bool { return now.After(l.asked.Add(memory)) })
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,6 +165,30 @@ func TestTheTimeInLineIsKnown(t *testing.T) {
 		}
 		p.Wait()
 	})
+}
+
+// Each attempt of a launch of several has a name of its own, and only the last one is forgotten with its claim.
+func TestTheTimeInLineIsForgottenOnceNooneAsks(t *testing.T) {
+	var a agenda.Agenda
+	p := New(&a, 1, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := time.Now()
+	a.Begin(begun)
+	p.Do(ctx, Job{Key: "launch/first", Kind: Launch, Run: func(ctx context.Context) error { <-ctx.Done(); return nil }})
+	stand := func(name string) {
+		p.Do(ctx, Job{Key: "launch/" + name, Kind: Launch, For: "/" + name, Run: func(context.Context) error { return nil }})
+	}
+	for i := range 100 {
+		a.Begin(begun.Add(time.Duration(i) * 6 * time.Minute))
+		stand(strconv.Itoa(i))
+		stand("patient")
+		p.Tidy()
+	}
+	if want := 99 * 6 * time.Minute; len(p.lines) > 3 || p.Waited("/patient") != want {
+		t.Errorf("%d lines are remembered, want those of who still waits; that is for %s, want %s", len(p.lines), p.Waited("/patient"), want)
+	}
+	cancel()
+	p.Wait()
 }
 
 func TestTheLogHasEverFewerOfTheFailuresInARow(t *testing.T) {

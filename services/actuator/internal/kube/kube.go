@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -96,9 +97,11 @@ type Kube struct {
 }
 
 type namedInformer struct {
-	name     string
+	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
 }
+
+func (i namedInformer) name() string { return i.resource.Resource }
 
 var (
 	_ cluster.Cluster   = (*Kube)(nil)
@@ -224,7 +227,7 @@ func (k *Kube) follow() error {
 			return fmt.Errorf("index %s: %w", f.resource.Resource, err)
 		}
 		f.keep(i.GetIndexer())
-		if err := k.watch(namedInformer{f.resource.Resource, i}, f.touched); err != nil {
+		if err := k.watch(namedInformer{f.resource, i}, f.touched); err != nil {
 			return err
 		}
 	}
@@ -239,8 +242,8 @@ func keepAs(l *cache.GenericLister, r schema.GroupVersionResource) func(cache.In
 // something, and note that the watch is well.
 func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
-	w := watches.New(i.name, k.log, time.Now, i.informer.LastSyncResourceVersion)
-	k.watches[i.name] = w
+	w := watches.New(i.name(), k.log, time.Now, i.informer.LastSyncResourceVersion)
+	k.watches[i.name()] = w
 	seen := func(before, after any) {
 		w.Works()
 		if touched(before, after) {
@@ -254,11 +257,14 @@ func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) erro
 			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = tombstone.Obj
 			}
+			if u, ok := o.(*unstructured.Unstructured); ok { // whoever removed it
+				k.wrote.forget(i.resource, u.GetName())
+			}
 			seen(o, nil)
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", i.name, err)
+		return fmt.Errorf("watch %s: %w", i.name(), err)
 	}
 	err = i.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		if watches.Trouble(ctx, err) {
@@ -266,7 +272,7 @@ func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) erro
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", i.name, err)
+		return fmt.Errorf("watch %s: %w", i.name(), err)
 	}
 	return nil
 }
@@ -284,7 +290,7 @@ func (k *Kube) Run(ctx context.Context) error {
 	synced := make([]kubeclient.Synced, 0, len(k.informers))
 	for _, i := range k.informers {
 		go i.informer.RunWithContext(ctx)
-		synced = append(synced, kubeclient.Synced{Resource: i.name, Has: i.informer.HasSynced})
+		synced = append(synced, kubeclient.Synced{Resource: i.name(), Has: i.informer.HasSynced})
 	}
 	if !kubeclient.WaitForSync(ctx, k.log, synced) {
 		return nil

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -35,6 +37,20 @@ func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
 	if w.after(karpenterv1.NodeClaimGVR(), at("101")) || len(w.versions) != 0 {
 		t.Errorf("a newer copy does not end the memory: %v", w.versions)
 	}
+}
+
+func TestWhatOthersRemoveIsForgotten(t *testing.T) {
+	k, _ := start(t, nil, object(t, class))
+	u := object(t, class)
+	k.wrote.note(awsv1.EC2NodeClassGVR(), u)
+	if err := k.dynamic.Resource(awsv1.EC2NodeClassGVR()).Delete(t.Context(), u.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		k.wrote.mu.Lock()
+		defer k.wrote.mu.Unlock()
+		return len(k.wrote.versions) == 0
+	})
 }
 
 func TestCutKeepsCharactersWhole(t *testing.T) {

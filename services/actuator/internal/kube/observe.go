@@ -30,7 +30,7 @@ func (k *Kube) Observe() (cluster.State, error) {
 	if first {
 		for _, i := range k.informers {
 			if !i.informer.HasSynced() {
-				return cluster.State{}, fmt.Errorf("%w: %s", cluster.ErrNotReady, i.name)
+				return cluster.State{}, fmt.Errorf("%w: %s", cluster.ErrNotReady, i.name())
 			}
 		}
 	}
