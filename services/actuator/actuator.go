@@ -132,6 +132,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 	if cfg.PodDeletionCosts != settingOff {
 		replicas = r.kube.Replicas()
 	}
+	r.svc.HoldReadiness()
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: r.name(), Store: m.Store(r.store), Election: r.store, Measure: m,
 		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter),
@@ -143,7 +144,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 		DrainRebalanced:       cfg.Disruption.RebalanceRecommendations == settingDrain,
-		Seen:                  r.svc.HoldReadiness(),
+		Ask:                   func(ctx context.Context) error { return kube.Ask(ctx, r.kube) }, Ready: r.svc.Ready,
 	})
 }
 

@@ -29,8 +29,9 @@ type Store interface {
 
 // Election decides who leads.
 type Election interface {
-	// Campaign blocks until this candidate leads, and returns its term. Errors only when ctx ends or the store is lost for
-	// good; a lost lease while waiting is retried inside.
+	// Campaign blocks until this candidate leads, and returns its term. Only those campaign who see the cluster, and others
+	// can tell by that. Errors only when ctx ends or the store is lost for good; a lost lease while waiting is retried
+	// inside.
 	Campaign(ctx context.Context, candidate string) (Term, error)
 	// Leader returns what the present leader campaigned with; "" when there is none.
 	Leader(ctx context.Context) (string, error)
@@ -43,6 +44,9 @@ type Term struct {
 	Lost <-chan struct{}
 	// Resign gives the leadership up; safe to call more than once.
 	Resign func(ctx context.Context) error
+	// Followed says that another candidate would lead next, and sees the cluster. Of one of a release that campaigns
+	// without seeing it, that is not known.
+	Followed func(ctx context.Context) (bool, error)
 }
 
 // Fence identifies a leadership: the create revision of the leader's key. Later leaders have larger ones.

@@ -183,6 +183,11 @@ func (m *Memory) Campaign(ctx context.Context, name string) (store.Term, error) 
 			m.leave(c)
 			return nil
 		},
+		Followed: func(context.Context) (bool, error) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.line) > 1 && m.line[0] == c, nil
+		},
 	}, nil
 }
 

@@ -37,6 +37,7 @@ func Suite(t *testing.T, open func(*testing.T) (a, b Backend)) {
 		"a leader that resigned writes nothing any more":         fencedAfterResign,
 		"the next candidate leads with a larger fence":           succession,
 		"a candidate that gives up leaves the line":              givingUp,
+		"a leader knows whether another stands in line":          followed,
 		"a fact is kept until another takes its place":           facts,
 		"resigning twice is harmless":                            resignTwice,
 	} {
@@ -319,6 +320,52 @@ func succession(t *testing.T, a, b Backend) {
 		if leader, err := a.Leader(t.Context()); err != nil || leader != "b" {
 			t.Fatalf("leader %q, %v: want b", leader, err)
 		}
+	case <-time.After(patience):
+		t.Fatal("b does not lead though a resigned")
+	}
+}
+
+func followed(t *testing.T, a, b Backend) {
+	t.Helper()
+	first := lead(t, a, "a")
+	becomes := func(term store.Term, want bool, when string) {
+		t.Helper()
+		soon, enough := time.NewTicker(time.Millisecond), time.After(patience)
+		defer soon.Stop()
+		for {
+			is, err := term.Followed(t.Context())
+			if err == nil && is == want {
+				return
+			}
+			select {
+			case <-soon.C:
+			case <-enough:
+				t.Fatalf("%s: followed %v, %v", when, is, err)
+			}
+		}
+	}
+	becomes(first, false, "a leads alone")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	won := make(chan store.Term, 1)
+	campaign := func(ctx context.Context) {
+		if term, err := b.Campaign(ctx, "b"); err == nil {
+			won <- term
+		}
+	}
+	go campaign(ctx)
+	becomes(first, true, "b stands in line")
+	cancel()
+	becomes(first, false, "b has left the line")
+	go campaign(t.Context())
+	becomes(first, true, "b stands in line again")
+	if err := first.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case term := <-won:
+		becomes(term, false, "b leads alone")
+		becomes(first, false, "a leads no longer")
 	case <-time.After(patience):
 		t.Fatal("b does not lead though a resigned")
 	}

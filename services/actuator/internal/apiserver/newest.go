@@ -17,10 +17,9 @@ import (
 // The revision is that of pods, because they may be kept apart from nodes, and not that of a write before: what came
 // since then would be missing.
 func PodsOn(ctx context.Context, c Client, node string) (*corev1.PodList, error) {
-	// A list of a single name reads one key, whether there is something or not.
-	none, err := c.Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=kerf-newest-revision"})
+	none, err := newest(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the newest revision: %w", err)
+		return nil, err
 	}
 	all := c.Pods(metav1.NamespaceAll)
 	options := metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}
@@ -33,4 +32,19 @@ func PodsOn(ctx context.Context, c Client, node string) (*corev1.PodList, error)
 	// The cache has not come so far within the API server's 3 s. Before 1.31 that is so too of one that is not behind,
 	// where no pod changes: nothing would ever bring it there.
 	return all.List(ctx, options)
+}
+
+// Ask asks for what an API server that works answers at once.
+func Ask(ctx context.Context, c Client) error {
+	_, err := newest(ctx, c)
+	return err
+}
+
+// newest is a list at the newest revision of pods. That of a single name reads one key, whether there is something or not.
+func newest(ctx context.Context, c Client) (*corev1.PodList, error) {
+	none, err := c.Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=kerf-newest-revision"})
+	if err != nil {
+		return nil, fmt.Errorf("ask for the newest revision: %w", err)
+	}
+	return none, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ const (
 	retryPause   = time.Second
 	resignTries  = 3
 	electionPath = "election"
+	// sightPath is of the keys of candidates that campaign only while they see the cluster, by their leases. The values in
+	// the election are where leaders are reached, for releases too that know no others.
+	sightPath = "sight"
 )
 
 // errLeaseLost says that a lease ended while its candidate waited or was about to lead.
@@ -77,6 +81,9 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 	stop := context.AfterFunc(doneContext{session.Done()}, cancel)
 	defer stop()
 
+	if err := s.sees(ctx, session.Lease()); err != nil {
+		return store.Term{}, err
+	}
 	e := concurrency.NewElection(session, s.prefix+electionPath)
 	if s.died != nil {
 		waiting, done := context.WithCancel(ctx)
@@ -98,7 +105,38 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 			once.Do(func() { resigned = s.giveUp(ctx, session) })
 			return resigned
 		},
+		Followed: func(ctx context.Context) (bool, error) { return s.followed(ctx, e.Key()) },
 	}, nil
+}
+
+func (s *Store) sightKey(lease int64) string { return s.key(sightPath, strconv.FormatInt(lease, 16)) }
+
+// sees notes that the candidate with the lease sees the cluster. It ends with the lease.
+func (s *Store) sees(ctx context.Context, lease clientv3.LeaseID) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if _, err := s.client.Put(ctx, s.sightKey(int64(lease)), "", clientv3.WithLease(lease)); err != nil {
+		return fmt.Errorf("tell that this candidate sees the cluster: %w", err)
+	}
+	return nil
+}
+
+// followed says that the next in line behind a leader sees the cluster. Others further behind do not count: who is next
+// leads, and one of a release that does not make way would do so for ever.
+func (s *Store) followed(ctx context.Context, leader string) (bool, error) {
+	line, err := s.get(ctx, s.prefix+electionPath+"/", clientv3.WithPrefix(),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend), clientv3.WithLimit(2))
+	if err != nil {
+		return false, fmt.Errorf("read the line of candidates: %w", err)
+	}
+	if len(line.Kvs) < 2 || string(line.Kvs[0].Key) != leader {
+		return false, nil
+	}
+	next, err := s.get(ctx, s.sightKey(line.Kvs[1].Lease), clientv3.WithCountOnly())
+	if err != nil {
+		return false, fmt.Errorf("read whether the next in line sees the cluster: %w", err)
+	}
+	return next.Count > 0, nil
 }
 
 // confirm reads the leader's key: it must exist, hang on our lease, and be the one that we made.

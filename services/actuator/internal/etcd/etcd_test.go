@@ -9,6 +9,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/kerf-dev/kerf/services/actuator/embedded"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -233,6 +234,64 @@ func TestWaitingCandidateSurvivesTheEndOfItsLease(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("b waits for ever though its lease ended and the line is free")
 	}
+}
+
+// A candidate of a release that campaigns without seeing the cluster does not say that it sees.
+func TestALeaderIsFollowedByWhoIsNextAlone(t *testing.T) {
+	e := start(t)
+	s := connect(t, e, "c")
+	term, err := s.Campaign(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	becomes := func(want bool, when string) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			is, err := term.Followed(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: followed %v", when, is)
+			}
+		}
+	}
+	line := func(n int) {
+		t.Helper()
+		for {
+			r, err := s.client.Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Count == int64(n) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	session, err := concurrency.NewSession(s.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = concurrency.NewElection(session, s.prefix+electionPath).Campaign(t.Context(), "old") }()
+	line(2)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := connect(t, e, "c")
+	go func() { _, _ = b.Campaign(ctx, "b") }()
+	line(3)
+	if is, err := term.Followed(t.Context()); is || err != nil {
+		t.Errorf("followed by one that does not say that it sees: %v, %v", is, err)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	becomes(true, "the old one has left the line")
+	cancel()
+	becomes(false, "b has left the line")
 }
 
 // revokeSecond revokes the lease of the candidate that stands in line behind the leader's key.

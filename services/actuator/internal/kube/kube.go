@@ -320,5 +320,8 @@ func (k *Kube) Claim(id model.ClaimID) (c model.Claim, there bool, err error) {
 	return objects.ReadClaim(o)
 }
 
+// Ask asks the API server something, so that its silence is noticed.
+func Ask(ctx context.Context, k *Kube) error { return apiserver.Ask(ctx, k.client) }
+
 // Changed signals, coalesced, that Observe may have something new.
 func (k *Kube) Changed() <-chan struct{} { return k.changed }

@@ -12,6 +12,9 @@ import (
 
 func TestNodesAreNotSeenWhileNothingAnswersOrTheirWatchFails(t *testing.T) {
 	k, _ := start(t, []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}})
+	if err := Ask(t.Context(), k); err != nil {
+		t.Error(err)
+	}
 	if s := observed(t, k); !s.Silent.IsZero() || s.PodsUnseen {
 		t.Errorf("silent since %s, and pods unseen %v, though all works", s.Silent, s.PodsUnseen)
 	}

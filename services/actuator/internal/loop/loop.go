@@ -71,8 +71,10 @@ type Config struct {
 	InitializationTimeout time.Duration
 	// DrainRebalanced lets nodes be drained whose instances EC2 recommends to replace.
 	DrainRebalanced bool
-	// Seen, if set, is called each time this candidate has seen the cluster and begins to campaign.
-	Seen func()
+	// Ask asks the API server something that it answers at once; nil: its silence is noticed by other questions.
+	Ask func(context.Context) error
+	// Ready, if set, is told whether this candidate can take over, as it sees the cluster, or leads.
+	Ready func(bool)
 	// passedOver, which tests set, is told what would have come of each claim that a pass did not look at.
 	passedOver func(c *model.Claim, would lifecycle.Result, wake time.Time)
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.

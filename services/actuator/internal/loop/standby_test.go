@@ -67,12 +67,21 @@ func (b blind) Observe() (cluster.State, error) {
 	return b.Cluster.Observe()
 }
 
+func tells(told *atomic.Int32) func(bool) {
+	return func(ready bool) {
+		told.Store(-1)
+		if ready {
+			told.Store(1)
+		}
+	}
+}
+
 func TestOnlyACandidateThatSeesTheClusterLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		var sees atomic.Bool
-		var seen atomic.Int32
-		r.cfg = func(c *Config) { c.Kube, c.Seen = blind{c.Kube, &sees}, func() { seen.Add(1) } }
+		var told atomic.Int32 // 1 for ready, -1 for the contrary
+		r.cfg = func(c *Config) { c.Kube, c.Ready = blind{c.Kube, &sees}, tells(&told) }
 		r.start()
 		first, stopFirst := r.loop, r.stop
 		defer stopFirst()
@@ -81,13 +90,13 @@ func TestOnlyACandidateThatSeesTheClusterLeads(t *testing.T) {
 		r.start() // a second process, which sees all
 		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
-		if _, _, leads := first.Shown(); leads || seen.Load() > 0 {
-			t.Errorf("the first candidate leads: %v, and has seen the cluster %d times", leads, seen.Load())
+		if _, _, leads := first.Shown(); leads || told.Load() != 0 {
+			t.Errorf("the first candidate leads: %v, and was ready: %d", leads, told.Load())
 		}
 		sees.Store(true)
 		time.Sleep(time.Second)
-		if _, _, leads := first.Shown(); leads || seen.Load() != 1 {
-			t.Errorf("it leads: %v, and has seen the cluster %d times, want it to have seen it and to stand by", leads, seen.Load())
+		if _, _, leads := first.Shown(); leads || told.Load() != 1 {
+			t.Errorf("it leads: %v, ready: %d, want it to have seen the cluster and to stand by", leads, told.Load())
 		}
 		r.stop()
 		r.loop, r.stop = first, stopFirst

@@ -22,6 +22,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/orphans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/internal/relief"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
 	"github.com/kerf-dev/kerf/services/actuator/internal/standby"
 	"github.com/kerf-dev/kerf/services/actuator/internal/statuses"
@@ -57,6 +58,7 @@ type term struct {
 	classes   *market.Classes
 	outbox    *outbox.Outbox
 	quiet     statuses.Quiet
+	relief    relief.Leader
 
 	claims      *claims
 	nominations *nominating.Nominations
@@ -74,6 +76,7 @@ func newTerm(c Config, h *hub) *term {
 	t := &term{hub: h, calls: &handle{requests: make(chan func(*term)), done: make(chan struct{})}, agenda: &agenda.Agenda{}}
 	t.agenda.Change()
 	t.jobs = jobs.New(t.agenda, c.Launches, c.Evictions)
+	t.relief = relief.Leader{Agenda: t.agenda, Jobs: t.jobs}
 	t.registry = registry.New(c.Store, t.agenda)
 	leads := t.registry.Leads
 	c.Cloud, c.Classes, c.Kube = fenced.Cloud(c.Cloud, leads), fenced.Classes(c.Classes, leads), fenced.Cluster(c.Kube, leads)
@@ -117,34 +120,22 @@ func newTerm(c Config, h *hub) *term {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// standBy campaigns once it sees the cluster, and keeps up meanwhile with what a leader has to know of AWS before it
-// takes plans.
+// errBlind says that the leader has made way.
+var errBlind = errors.New("this actuator has not seen the cluster for a minute and a half, and the next in line sees it")
+
+// standBy keeps up with what a leader has to know of AWS before it takes plans, and campaigns while it sees the cluster.
 func (t *term) standBy(ctx context.Context) (store.Term, error) {
-	var won store.Term
-	var failed error
-	campaign := func() <-chan struct{} {
-		if t.cfg.Seen != nil {
-			t.cfg.Seen()
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			won, failed = t.cfg.Election.Campaign(ctx, t.cfg.Name)
-		}()
-		return done
-	}
-	err := standby.Parts{
+	return standby.Parts{
 		Store: t.cfg.Store, Agenda: t.agenda, Jobs: t.jobs, Cluster: t.cluster, Instances: t.instances, Market: t.market, Classes: t.classes,
-	}.KeepUp(ctx, campaign)
-	if err != nil {
-		return store.Term{}, err
-	}
-	return won, failed
+		Log: t.cfg.Log, Ask: t.cfg.Ask, Ready: t.cfg.Ready,
+		Campaign: func(ctx context.Context) (store.Term, error) { return t.cfg.Election.Campaign(ctx, t.cfg.Name) },
+	}.KeepUp(ctx)
 }
 
 // run leads until ctx ends, the term is lost or a write fails.
 func (t *term) run(ctx context.Context, won store.Term) error {
 	t.lost = won.Lost
+	t.relief.Followed = won.Followed
 	if err := t.registry.Load(ctx, won.Fence); err != nil {
 		return err
 	}
@@ -212,6 +203,9 @@ func (t *term) wait(ctx context.Context, notBefore time.Time) error {
 func (t *term) pass(ctx context.Context) error {
 	t.agenda.Begin(time.Now())
 	t.cluster.Look(ctx)
+	if t.relief.Look(ctx, t.cluster.Silent) {
+		return errBlind
+	}
 	t.refresh(ctx)
 	if t.cluster.Known {
 		t.nominations.Keep(ctx)

@@ -5,12 +5,14 @@ package standby
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/relief"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -30,45 +32,165 @@ type Parts struct {
 	Instances *observed.Instances
 	Market    *market.Market
 	Classes   *market.Classes
+	Log       *slog.Logger
+	// Campaign stands in line until it leads or its context ends.
+	Campaign func(context.Context) (store.Term, error)
+	// Ask asks the API server something, so that its silence is noticed; nil leaves that to the watches.
+	Ask func(context.Context) error
+	// Ready is told whether this candidate can take over, or leads; may be nil.
+	Ready func(bool)
 }
 
-// KeepUp calls campaign once the cluster was seen, and returns once the channel that it gets is closed. A candidate
-// that can't see the cluster, as one without a right, would do nothing as the leader, and keep those that can from
-// leading. Only where ctx ends before that is there an error. What was begun to be asked of AWS goes on.
-func (p Parts) KeepUp(ctx context.Context, campaign func() (elected <-chan struct{})) error {
-	var elected <-chan struct{}
-	ended, every := ctx.Done(), lookFirst
+// KeepUp stands by until this candidate leads. It campaigns only while it sees the cluster: one that can't, as without a
+// right or cut off from the API server, would do nothing as the leader, and keep those that can from leading. An error
+// says that ctx has ended, or that the campaign has failed for good. What was begun to be asked of AWS goes on.
+func (p Parts) KeepUp(ctx context.Context) (store.Term, error) {
+	s := standing{Parts: p}
 	for {
-		p.look(ctx)
-		if elected == nil && p.Cluster.Known {
-			elected, every = campaign(), lookEvery
-			ended = nil // the campaign ends with ctx, too
+		s.look(ctx)
+		s.stand(ctx)
+		every := lookEvery
+		if !s.Cluster.Known {
+			every = lookFirst
 		}
-		for next := time.NewTimer(every); next != nil; {
-			select {
-			case <-elected:
-				next.Stop()
-				return nil
-			case <-ended:
-				next.Stop()
-				return ctx.Err()
-			case f := <-p.Jobs.Results():
-				f()
-			case <-next.C:
-				next = nil
-			}
+		if over, err := s.wait(ctx, every); over {
+			return s.won, err
 		}
 	}
 }
 
-func (p Parts) look(ctx context.Context) {
-	p.Agenda.Begin(time.Now())
-	p.Jobs.Do(ctx, jobs.Job{Key: "prepare", First: time.Second, Most: 30 * time.Second, Run: p.Store.Prepare})
-	p.Cluster.Look(ctx)
-	p.Cluster.Touched() // the leader looks at all
-	p.Instances.Poll(ctx, nil)
-	p.Market.Refresh(ctx)
-	if p.Cluster.Known {
-		p.Classes.Refresh(ctx, p.Cluster.Classes, p.Cluster.Pools, func(model.NodeClassName) bool { return true })
+// standing is a candidate that stands by.
+type standing struct {
+	Parts
+
+	sight relief.Candidate
+	line  *place // nil while it does not stand in line
+	won   store.Term
+
+	told, ready bool // what Ready was told
+	blind       bool // the log has that it does not see
+	reached     bool // the store has answered
+}
+
+// place is a place in the line.
+type place struct {
+	ended chan struct{} // closed when the campaign has; then won and err are set
+	won   store.Term
+	err   error
+	leave context.CancelFunc
+	left  bool
+}
+
+// stand joins the line, or leaves it, by what is seen.
+func (s *standing) stand(ctx context.Context) {
+	if !s.Cluster.Known {
+		return
 	}
+	sees := s.sight.Look(s.Cluster.Silent, s.Agenda.Now())
+	if blind := !sees; blind != s.blind {
+		s.blind = blind
+		if blind {
+			s.Log.WarnContext(ctx, "this actuator does not stand by until it sees the cluster again", "silent", time.Since(s.Cluster.Silent).Round(time.Second))
+		} else {
+			s.Log.InfoContext(ctx, "this actuator sees the cluster again and stands by")
+		}
+	}
+	switch {
+	case !sees:
+		if s.line != nil {
+			s.line.left = true
+			s.line.leave()
+		}
+		s.tell(false)
+	case s.line == nil:
+		s.line = s.join(ctx)
+		s.canLead()
+	}
+}
+
+// canLead tells that this candidate can take over, once it stands in line and the store has answered: where neither does
+// for those of a new release, a rollout waits with them. That the store answers no more is the leader's trouble, too.
+func (s *standing) canLead() {
+	if s.reached && s.line != nil && !s.line.left {
+		s.tell(true)
+	}
+}
+
+func (s *standing) join(ctx context.Context) *place {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &place{ended: make(chan struct{}), leave: cancel}
+	go func() {
+		defer close(l.ended)
+		defer cancel()
+		l.won, l.err = s.Campaign(ctx)
+	}()
+	return l
+}
+
+func (s *standing) tell(ready bool) {
+	if s.told && s.ready == ready {
+		return
+	}
+	s.told, s.ready = true, ready
+	if s.Ready != nil {
+		s.Ready(ready)
+	}
+}
+
+// wait waits for the next look, and says whether there is none, as the candidate leads or has to stop.
+func (s *standing) wait(ctx context.Context, every time.Duration) (over bool, err error) {
+	ended, campaign := ctx.Done(), (<-chan struct{})(nil)
+	if s.line != nil {
+		ended, campaign = nil, s.line.ended // the campaign ends with ctx, too
+	}
+	next := time.NewTimer(every)
+	defer next.Stop()
+	for {
+		select {
+		case <-campaign:
+			return s.over(ctx)
+		case <-ended:
+			return true, ctx.Err()
+		case f := <-s.Jobs.Results():
+			f()
+		case <-next.C:
+			return false, nil
+		}
+	}
+}
+
+// over is what comes after a campaign: who has won leads, also where it was just about to leave the line.
+func (s *standing) over(ctx context.Context) (over bool, err error) {
+	l := s.line
+	s.line = nil
+	if l.err == nil {
+		s.won = l.won
+		s.tell(true)
+		return true, nil
+	}
+	return !l.left || ctx.Err() != nil, l.err
+}
+
+func (s *standing) look(ctx context.Context) {
+	s.Agenda.Begin(time.Now())
+	s.Jobs.Do(ctx, jobs.Job{
+		Key: "prepare", First: time.Second, Most: 30 * time.Second, Run: s.Store.Prepare,
+		Done: func(err error) {
+			s.reached = s.reached || err == nil
+			s.canLead()
+		},
+	})
+	s.Cluster.Look(ctx)
+	s.Cluster.Touched() // the leader looks at all
+	s.Instances.Poll(ctx, nil)
+	s.Market.Refresh(ctx)
+	if !s.Cluster.Known {
+		return
+	}
+	if s.Ask != nil {
+		s.Jobs.Do(ctx, jobs.Job{
+			Key: "ask", Kind: jobs.Ask, First: relief.AskAgain, Most: relief.AskAgain, RepeatAfter: relief.AskEvery, Run: relief.Ask(s.Ask),
+		})
+	}
+	s.Classes.Refresh(ctx, s.Cluster.Classes, s.Cluster.Pools, func(model.NodeClassName) bool { return true })
 }
