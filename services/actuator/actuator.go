@@ -144,7 +144,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 		DrainRebalanced:       cfg.Disruption.RebalanceRecommendations == settingDrain,
-		Ask:                   func(ctx context.Context) error { return kube.Ask(ctx, r.kube) }, Ready: r.svc.Ready,
+		Ask:                   func(ctx context.Context) error { return kube.Ask(ctx, r.kube) }, Prepared: aws.adapter.Known, Ready: r.svc.Ready,
 	})
 }
 
@@ -220,7 +220,7 @@ func (r *runner) openStore(ctx context.Context) error {
 		password = strings.TrimSpace(string(text))
 	}
 	var err error
-	r.store, err = etcd.Open(ctx, etcd.Config{
+	r.store, err = etcd.Open(etcd.Config{
 		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Certificates: &r.svc.Certificates,
 		Username: c.Username, Password: password,
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),

@@ -52,7 +52,9 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf
 		out.Found(cloud.Finding{Condition: condition, Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 
-	a.plane.Renew(ctx)
+	if err := a.plane.Renew(ctx); err != nil {
+		return out, classify(err)
+	}
 	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{maxPods: 1})) // launches say a number, too
 	switch {
 	case errors.Is(err, userdata.ErrTooLong):

@@ -21,6 +21,9 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) ([]cloud.Instance
 	if len(r.Offerings) == 0 {
 		return nil, fmt.Errorf("launch %s: %w: it lists no offering", about(r), cloud.ErrInvalid)
 	}
+	if err := a.Known(ctx); err != nil {
+		return nil, fmt.Errorf("launch %s: %w", about(r), err)
+	}
 	byName, err := a.typesByName(ctx)
 	if err != nil {
 		return nil, err

@@ -29,14 +29,15 @@ const (
 var errLeaseLost = errors.New("the lease ended")
 
 // Campaign waits until this candidate leads. Each try has a lease of its own, so nothing of a try that failed is left
-// to be mistaken for a leader. The first of several failures in a row is logged.
+// to be mistaken for a leader. Of several failures in a row those are logged that are not what the last one was.
 func (s *Store) Campaign(ctx context.Context, candidate string) (store.Term, error) {
-	for failures := 0; ; failures++ {
+	for last := ""; ; {
 		term, err := s.candidacy(ctx, candidate)
 		if err == nil {
 			return term, nil
 		}
-		if failures == 0 && ctx.Err() == nil {
+		if text := err.Error(); text != last && ctx.Err() == nil {
+			last = text
 			s.log.WarnContext(ctx, "no leader can be elected; trying again until it answers", "store", s.at, "error", err)
 		}
 		if s.pause(ctx); ctx.Err() != nil {
@@ -59,14 +60,18 @@ func (s *Store) candidacy(ctx context.Context, candidate string) (store.Term, er
 }
 
 func (s *Store) session(ctx context.Context) (*concurrency.Session, error) {
+	client, err := s.etcd.client()
+	if err != nil {
+		return nil, err
+	}
 	granting, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	lease, err := s.client.Grant(granting, int64(s.ttl.Seconds()))
+	lease, err := client.Grant(granting, int64(s.ttl.Seconds()))
 	if err != nil {
 		return nil, fmt.Errorf("grant a lease: %w", err)
 	}
 	// The session lives on the client's own context: it must outlive this call, and ends when it is given up.
-	session, err := concurrency.NewSession(s.client, concurrency.WithLease(lease.ID))
+	session, err := concurrency.NewSession(client, concurrency.WithLease(lease.ID))
 	if err != nil {
 		return nil, fmt.Errorf("keep the lease: %w", err)
 	}
@@ -81,7 +86,7 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 	stop := context.AfterFunc(doneContext{session.Done()}, cancel)
 	defer stop()
 
-	if err := s.sees(ctx, session.Lease()); err != nil {
+	if err := s.sees(ctx, session); err != nil {
 		return store.Term{}, err
 	}
 	e := concurrency.NewElection(session, s.prefix+electionPath)
@@ -111,11 +116,12 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 
 func (s *Store) sightKey(lease int64) string { return s.key(sightPath, strconv.FormatInt(lease, 16)) }
 
-// sees notes that the candidate with the lease sees the cluster. It ends with the lease.
-func (s *Store) sees(ctx context.Context, lease clientv3.LeaseID) error {
+// sees notes that the candidate of a session sees the cluster. It ends with the lease.
+func (s *Store) sees(ctx context.Context, session *concurrency.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	if _, err := s.client.Put(ctx, s.sightKey(int64(lease)), "", clientv3.WithLease(lease)); err != nil {
+	lease := session.Lease()
+	if _, err := session.Client().Put(ctx, s.sightKey(int64(lease)), "", clientv3.WithLease(lease)); err != nil {
 		return fmt.Errorf("tell that this candidate sees the cluster: %w", err)
 	}
 	return nil
@@ -141,9 +147,7 @@ func (s *Store) followed(ctx context.Context, leader string) (bool, error) {
 
 // confirm reads the leader's key: it must exist, hang on our lease, and be the one that we made.
 func (s *Store) confirm(ctx context.Context, session *concurrency.Session, e *concurrency.Election) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	r, err := s.client.Get(ctx, e.Key())
+	r, err := s.get(ctx, e.Key())
 	if err != nil {
 		return fmt.Errorf("confirm the election: %w", err)
 	}
@@ -178,7 +182,11 @@ func (s *Store) succeed(ctx context.Context, candidate string, own clientv3.Leas
 func (s *Store) outlive(ctx context.Context, leader *mvccpb.KeyValue, revision int64) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes := s.client.Watch(ctx, string(leader.Key), clientv3.WithRev(revision+1), clientv3.WithFilterPut())
+	client, err := s.etcd.client()
+	if err != nil {
+		return
+	}
+	changes := client.Watch(ctx, string(leader.Key), clientv3.WithRev(revision+1), clientv3.WithFilterPut())
 	go func() {
 		<-changes
 		cancel()
@@ -194,7 +202,11 @@ func (s *Store) end(ctx context.Context, leader *mvccpb.KeyValue) {
 	s.log.WarnContext(ctx, "the leader has died; its lease is ended", "leader", string(leader.Value))
 	revoking, stop := context.WithTimeout(ctx, s.timeout)
 	defer stop()
-	if _, err := s.client.Revoke(revoking, clientv3.LeaseID(leader.Lease)); err != nil && ctx.Err() == nil {
+	client, err := s.etcd.client()
+	if err == nil {
+		_, err = client.Revoke(revoking, clientv3.LeaseID(leader.Lease))
+	}
+	if err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "the lease of a leader that has died ends by itself", "leader", string(leader.Value), "within", s.ttl, "error", err)
 	}
 }
@@ -212,7 +224,7 @@ func (s *Store) giveUp(ctx context.Context, session *concurrency.Session) error 
 	var err error
 	for range resignTries {
 		revoking, cancel := context.WithTimeout(ctx, s.timeout)
-		_, err = s.client.Revoke(revoking, session.Lease())
+		_, err = session.Client().Revoke(revoking, session.Lease())
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			break
@@ -235,9 +247,7 @@ func (s *Store) Leader(ctx context.Context) (string, error) {
 
 // leader returns the leader's key, nil for none, and the revision at which it was read.
 func (s *Store) leader(ctx context.Context) (*mvccpb.KeyValue, int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	r, err := s.client.Get(ctx, s.prefix+electionPath+"/", clientv3.WithFirstCreate()...)
+	r, err := s.get(ctx, s.prefix+electionPath+"/", clientv3.WithFirstCreate()...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the leader: %w", err)
 	}

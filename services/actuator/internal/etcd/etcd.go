@@ -19,6 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -41,9 +43,12 @@ const (
 	dialTimeout      = 5 * time.Second
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
-	pageSize         = 500     // objects per read, so that no answer is large
-	pageKeys         = 10_000  // of the same without values
-	maxRequest       = 3 << 19 // etcd's default
+	// reconnectMost is the longest pause between two tries to connect. gRPC's own would be two minutes, after an etcd that
+	// was away for long.
+	reconnectMost = 3 * time.Second
+	pageSize      = 500     // objects per read, so that no answer is large
+	pageKeys      = 10_000  // of the same without values
+	maxRequest    = 3 << 19 // etcd's default
 )
 
 // Config says where etcd is and how to talk to it.
@@ -74,7 +79,7 @@ type Config struct {
 
 // Store is the store port on etcd. Safe for concurrent use.
 type Store struct {
-	client  *clientv3.Client
+	etcd    *connection
 	at      string // where etcd is, for errors
 	log     *slog.Logger
 	prefix  string // "/kerf/<cluster>/"
@@ -92,8 +97,8 @@ var (
 	_ store.Election = (*Store)(nil)
 )
 
-// Open connects. An etcd that can't be reached is an error here, because nothing can be done without it.
-func Open(ctx context.Context, c Config) (*Store, error) {
+// Open checks the configuration, and does not wait for etcd: what is asked of it fails until it is there.
+func Open(c Config) (*Store, error) {
 	if len(c.Endpoints) == 0 {
 		return nil, errors.New("etcd: endpoints: at least one is needed")
 	}
@@ -117,30 +122,33 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	at := "etcd at " + strings.Join(c.Endpoints, ", ")
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: c.Endpoints, DialOptions: secure, Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
-		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout, Logger: zap.NewNop(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
-	}
 	s := &Store{
-		client: client, at: at, log: c.Log, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
+		etcd: &connection{config: clientv3.Config{
+			Endpoints: c.Endpoints, DialOptions: append(secure, reconnect()), Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
+			DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout, Logger: zap.NewNop(),
+		}},
+		at: at, log: c.Log, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
 		died: c.Died,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	if _, err := client.Get(ctx, s.prefix+"meta", clientv3.WithCountOnly()); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s can't be reached: %w", at, err), client.Close())
+	if c.Username == "" { // what is wrong is in the configuration: etcd was not asked
+		if _, err := s.etcd.client(); err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
 	}
 	return s, nil
 }
 
+func reconnect() grpc.DialOption {
+	pauses := backoff.DefaultConfig
+	pauses.MaxDelay = reconnectMost
+	return grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: dialTimeout})
+}
+
 // Close ends the connection.
-func (s *Store) Close() error { return s.client.Close() }
+func (s *Store) Close() error { return s.etcd.close() }
 
 // The kinds of objects, as parts of their keys.
 const (
@@ -276,7 +284,11 @@ func (s *Store) pages(ctx context.Context, from string, each func(*mvccpb.KeyVal
 func (s *Store) get(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	return s.client.Get(ctx, key, options...)
+	client, err := s.etcd.client()
+	if err != nil {
+		return nil, err
+	}
+	return client.Get(ctx, key, options...)
 }
 
 // Commit writes the batch in one transaction that holds only while the fence is the leader's.
@@ -291,12 +303,7 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 	if len(ops) == 0 { // a member answers a transaction that reads and writes nothing by itself, who may not know of the newest leader
 		ops = append(ops, clientv3.OpGet(fence.Key, clientv3.WithKeysOnly()))
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	r, err := s.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(fence.Key), "=", fence.Revision)).
-		Then(ops...).
-		Commit()
+	r, err := s.fenced(ctx, fence, ops...)
 	if errors.Is(err, rpctypes.ErrRequestTooLarge) || errors.Is(err, rpctypes.ErrTooManyOps) {
 		return 0, fmt.Errorf("commit to %s: %w: %w", s.at, store.ErrTooLarge, err)
 	}
@@ -307,6 +314,17 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 		return 0, fmt.Errorf("commit to %s: %w", s.at, store.ErrFenced)
 	}
 	return store.Revision(r.Header.GetRevision()), nil
+}
+
+// fenced is a transaction that holds only while the fence is the leader's.
+func (s *Store) fenced(ctx context.Context, fence store.Fence, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	client, err := s.etcd.client()
+	if err != nil {
+		return nil, err
+	}
+	return client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(fence.Key), "=", fence.Revision)).Then(ops...).Commit()
 }
 
 func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {

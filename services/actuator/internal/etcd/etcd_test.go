@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -30,12 +31,22 @@ func start(t *testing.T) string {
 
 func connect(t *testing.T, endpoint, cluster string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Config{Endpoints: []string{endpoint}, Cluster: cluster, LeaseTTL: 2 * time.Second})
+	s, err := Open(Config{Endpoints: []string{endpoint}, Cluster: cluster, LeaseTTL: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// client is the store's own.
+func client(t *testing.T, s *Store) *clientv3.Client {
+	t.Helper()
+	c, err := s.etcd.client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestStorePassesTheSuite(t *testing.T) {
@@ -53,14 +64,14 @@ func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
 		"/kerf/c/claims/x":      "\xff\xff\xff",
 		"/kerf/c/disruptions/y": "", // no id
 	} {
-		if _, err := s.client.Put(t.Context(), key, value); err != nil {
+		if _, err := client(t, s).Put(t.Context(), key, value); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.Load(t.Context())
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("value %q: error %v, want one that names %s", value, err, key)
 		}
-		if _, err := s.client.Delete(t.Context(), key); err != nil {
+		if _, err := client(t, s).Delete(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +80,7 @@ func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
 // TestANoticeThatCanNotBeReadKeepsNoneFromLeading: nor does a shortage. What can be read is.
 func TestANoticeThatCanNotBeReadKeepsNoneFromLeading(t *testing.T) {
 	var log bytes.Buffer
-	s, err := Open(t.Context(), Config{Endpoints: []string{start(t)}, Cluster: "c", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Open(Config{Endpoints: []string{start(t)}, Cluster: "c", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +97,7 @@ func TestANoticeThatCanNotBeReadKeepsNoneFromLeading(t *testing.T) {
 	}
 	unreadable := map[string]string{"/kerf/c/notices/y": "", "/kerf/c/notices/w": "\xff\xff\xff", "/kerf/c/shortages/z": "\x0a\x01m"}
 	for key, value := range unreadable {
-		if _, err := s.client.Put(t.Context(), key, value); err != nil {
+		if _, err := client(t, s).Put(t.Context(), key, value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,12 +119,12 @@ func TestLeaseThatEndsIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leases, err := s.client.Leases(t.Context())
+	leases, err := client(t, s).Leases(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range leases.Leases {
-		if _, err := s.client.Revoke(t.Context(), l.ID); err != nil {
+		if _, err := client(t, s).Revoke(t.Context(), l.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,7 +143,7 @@ func TestLeaseThatEndsIsNoticed(t *testing.T) {
 func TestALeaderThatHasDiedIsNotWaitedFor(t *testing.T) {
 	e := start(t)
 	open := func(died func(context.Context, string) bool) *Store {
-		s, err := Open(t.Context(), Config{Endpoints: []string{e}, Cluster: "c", LeaseTTL: 10 * time.Minute, Died: died})
+		s, err := Open(Config{Endpoints: []string{e}, Cluster: "c", LeaseTTL: 10 * time.Minute, Died: died})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +194,7 @@ func TestALeaderThatHasDiedIsNotWaitedFor(t *testing.T) {
 func TestAProcessThatHasStartedAgainDoesNotWaitForItself(t *testing.T) {
 	e := start(t)
 	open := func() *Store {
-		s, err := Open(t.Context(), Config{
+		s, err := Open(Config{
 			Endpoints: []string{e}, Cluster: "c", LeaseTTL: 10 * time.Minute,
 			Died: func(ctx context.Context, _ string) bool { <-ctx.Done(); return false },
 		})
@@ -262,7 +273,7 @@ func TestALeaderIsFollowedByWhoIsNextAlone(t *testing.T) {
 	line := func(n int) {
 		t.Helper()
 		for {
-			r, err := s.client.Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+			r, err := client(t, s).Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +283,7 @@ func TestALeaderIsFollowedByWhoIsNextAlone(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	session, err := concurrency.NewSession(s.client)
+	session, err := concurrency.NewSession(client(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +309,7 @@ func TestALeaderIsFollowedByWhoIsNextAlone(t *testing.T) {
 func revokeSecond(t *testing.T, s *Store, leader string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
-		r, err := s.client.Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix())
+		r, err := client(t, s).Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +317,7 @@ func revokeSecond(t *testing.T, s *Store, leader string) {
 			if string(kv.Key) == leader {
 				continue
 			}
-			if _, err := s.client.Revoke(t.Context(), clientv3.LeaseID(kv.Lease)); err != nil {
+			if _, err := client(t, s).Revoke(t.Context(), clientv3.LeaseID(kv.Lease)); err != nil {
 				t.Fatal(err)
 			}
 			return
@@ -315,18 +326,63 @@ func revokeSecond(t *testing.T, s *Store, leader string) {
 	t.Fatal("no one stands in line")
 }
 
+// An etcd that comes later than the actuator is waited for, by one with a password too, which asks for a token first.
+func TestAnEtcdThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]Config{"without a password": {}, "with a password": {Username: "kerf", Password: "secret"}} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			c.Endpoints, c.Cluster, c.Log, c.RequestTimeout = []string{at}, "c", slog.New(slog.NewTextHandler(&log, nil)), time.Second
+			s, err := Open(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			if err := s.Prepare(t.Context()); err == nil {
+				t.Error("it has answered")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			defer cancel()
+			won := make(chan error, 1)
+			go func() {
+				_, err := s.Campaign(ctx, "a")
+				won <- err
+			}()
+			time.Sleep(2 * time.Second)
+			e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Listen: at, NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Stop()
+			if err := <-won; err != nil {
+				t.Errorf("it does not lead: %v", err)
+			}
+			if n := strings.Count(log.String(), "no leader can be elected"); n != 1 {
+				t.Errorf("the log says %d times that no leader can be elected", n)
+			}
+		})
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for name, c := range map[string]Config{
 		"no endpoints":                  {Cluster: "c"},
 		"no cluster":                    {Endpoints: []string{"127.0.0.1:1"}},
 		"a cluster name with a slash":   {Endpoints: []string{"127.0.0.1:1"}, Cluster: "a/b"},
 		"a lease that is too short":     {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", LeaseTTL: time.Millisecond},
-		"an etcd that is not there":     {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", RequestTimeout: 200 * time.Millisecond},
 		"a certificate that is missing": {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", CertFile: "/nowhere.pem", KeyFile: "/nowhere.pem"},
 		"a CA that is missing":          {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", CAFile: "/nowhere.pem"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := Open(t.Context(), c); err == nil {
+			if s, err := Open(c); err == nil {
 				_ = s.Close()
 				t.Fatal("accepted")
 			}

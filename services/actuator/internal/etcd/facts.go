@@ -19,12 +19,7 @@ func (s *Store) Remember(ctx context.Context, fence store.Fence, name string, da
 	if len(data) > maxRequest {
 		return fmt.Errorf("%w: %s has %d bytes, at most %d", store.ErrTooLarge, name, len(data), maxRequest)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	r, err := s.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(fence.Key), "=", fence.Revision)).
-		Then(clientv3.OpPut(s.key(facts, name), string(data))).
-		Commit()
+	r, err := s.fenced(ctx, fence, clientv3.OpPut(s.key(facts, name), string(data)))
 	if errors.Is(err, rpctypes.ErrRequestTooLarge) {
 		return fmt.Errorf("remember %s in %s: %w: %w", name, s.at, store.ErrTooLarge, err)
 	}

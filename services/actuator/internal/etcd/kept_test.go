@@ -95,8 +95,9 @@ func TestNothingIsReadAgainThatWasNotWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := &reads{KV: standby.client.KV}
-	standby.client.KV = count
+	of := client(t, standby)
+	count := &reads{KV: of.KV}
+	of.KV = count
 	prepare := func() int {
 		t.Helper()
 		count.n = 0

@@ -155,7 +155,7 @@ func TestRenewedFilesCount(t *testing.T) {
 		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), Certificates: &rpc.Certificates{},
 	}
 	first.files(t, c)
-	s, err := Open(t.Context(), c)
+	s, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +183,12 @@ func TestAServerOfAnotherAuthorityIsRefused(t *testing.T) {
 		CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
 	}
 	newAuthority(t).files(t, c)
-	if s, err := Open(t.Context(), c); err == nil {
-		_ = s.Close()
+	s, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Prepare(t.Context()); err == nil {
 		t.Error("connected")
 	}
 }

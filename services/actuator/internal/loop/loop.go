@@ -73,6 +73,8 @@ type Config struct {
 	DrainRebalanced bool
 	// Ask asks the API server something that it answers at once; nil: its silence is noticed by other questions.
 	Ask func(context.Context) error
+	// Prepared asks for what must have been heard once before this candidate can take over; nil for nothing.
+	Prepared func(context.Context) error
 	// Ready, if set, is told whether this candidate can take over, as it sees the cluster, or leads.
 	Ready func(bool)
 	// passedOver, which tests set, is told what would have come of each claim that a pass did not look at.

@@ -238,33 +238,48 @@ func (u unprepared) Prepare(ctx context.Context) error {
 	return u.Store.Prepare(ctx)
 }
 
-// A rollout whose etcd is misspelled stands still.
-func TestACandidateIsReadyOnceTheStoreHasAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		a := r.begin("a")
-		var answers atomic.Bool
-		var told atomic.Int32
-		r.cfg = func(c *Config) {
-			c.Name, c.Ready, c.Store = "b", tells(&told), unprepared{c.Store, &answers}
-		}
-		r.start()
-		stop := r.stop
-		time.Sleep(10 * time.Minute)
-		if told.Load() != 0 {
-			t.Error("it is ready, though the store has not answered")
-		}
-		answers.Store(true)
-		time.Sleep(time.Minute)
-		if told.Load() != 1 {
-			t.Error("it is not ready, though the store has answered")
-		}
-		answers.Store(false)
-		time.Sleep(time.Minute)
-		if told.Load() != 1 {
-			t.Error("it is ready no more, as the store is away for all")
-		}
-		stop()
-		a.stop()
-	})
+// A rollout whose etcd is misspelled, or whose EKS does not answer, stands still: those who lead know more than they would.
+func TestACandidateIsReadyOnceAllHasAnsweredThatItNeeds(t *testing.T) {
+	for what, silence := range map[string]func(*Config, *atomic.Bool){
+		"the store": func(c *Config, answers *atomic.Bool) { c.Store = unprepared{c.Store, answers} },
+		"EKS": func(c *Config, answers *atomic.Bool) {
+			c.Prepared = func(context.Context) error {
+				if !answers.Load() {
+					return context.DeadlineExceeded
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				a := r.begin("a")
+				var answers atomic.Bool
+				var told atomic.Int32
+				r.cfg = func(c *Config) {
+					c.Name, c.Ready = "b", tells(&told)
+					silence(c, &answers)
+				}
+				r.start()
+				stop := r.stop
+				time.Sleep(10 * time.Minute)
+				if told.Load() != 0 {
+					t.Errorf("it is ready, though %s has not answered", what)
+				}
+				answers.Store(true)
+				time.Sleep(time.Minute)
+				if told.Load() != 1 {
+					t.Errorf("it is not ready, though %s has answered", what)
+				}
+				answers.Store(false)
+				time.Sleep(time.Minute)
+				if told.Load() != 1 {
+					t.Errorf("it is ready no more, as %s is away for all", what)
+				}
+				stop()
+				a.stop()
+			})
+		})
+	}
 }

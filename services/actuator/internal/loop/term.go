@@ -127,7 +127,7 @@ var errBlind = errors.New("this actuator has not seen the cluster for a minute a
 func (t *term) standBy(ctx context.Context) (store.Term, error) {
 	return standby.Parts{
 		Store: t.cfg.Store, Agenda: t.agenda, Jobs: t.jobs, Cluster: t.cluster, Instances: t.instances, Market: t.market, Classes: t.classes,
-		Log: t.cfg.Log, Ask: t.cfg.Ask, Ready: t.cfg.Ready,
+		Log: t.cfg.Log, Ask: t.cfg.Ask, Prepared: t.cfg.Prepared, Ready: t.cfg.Ready,
 		Campaign: func(ctx context.Context) (store.Term, error) { return t.cfg.Election.Campaign(ctx, t.cfg.Name) },
 	}.KeepUp(ctx)
 }

@@ -37,6 +37,8 @@ type Parts struct {
 	Campaign func(context.Context) (store.Term, error)
 	// Ask asks the API server something, so that its silence is noticed; nil leaves that to the watches.
 	Ask func(context.Context) error
+	// Prepared asks for what else must have been heard once before this candidate can take over; nil for nothing.
+	Prepared func(context.Context) error
 	// Ready is told whether this candidate can take over, or leads; may be nil.
 	Ready func(bool)
 }
@@ -69,7 +71,7 @@ type standing struct {
 
 	told, ready bool // what Ready was told
 	blind       bool // the log has that it does not see
-	reached     bool // the store has answered
+	prepared    bool // the store has answered, and what Prepared asks
 }
 
 // place is a place in the line.
@@ -108,10 +110,10 @@ func (s *standing) stand(ctx context.Context) {
 	}
 }
 
-// canLead tells that this candidate can take over, once it stands in line and the store has answered: where neither does
-// for those of a new release, a rollout waits with them. That the store answers no more is the leader's trouble, too.
+// canLead tells that this candidate can take over, once it stands in line and all has answered that it needs: where that
+// does not for those of a new release, a rollout waits with them. That it answers no more is the leader's trouble, too.
 func (s *standing) canLead() {
-	if s.reached && s.line != nil && !s.line.left {
+	if s.prepared && s.line != nil && !s.line.left {
 		s.tell(true)
 	}
 }
@@ -171,12 +173,23 @@ func (s *standing) over(ctx context.Context) (over bool, err error) {
 	return !l.left || ctx.Err() != nil, l.err
 }
 
+// prepare has the store, and what this candidate needs besides, answer.
+func (s *standing) prepare(ctx context.Context) error {
+	if err := s.Store.Prepare(ctx); err != nil || s.Prepared == nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	return s.Prepared(ctx)
+}
+
 func (s *standing) look(ctx context.Context) {
 	s.Agenda.Begin(time.Now())
+	const key = "prepare"
+	failed := s.Jobs.LogFailure(ctx, s.Log, key, "prepare to lead")
 	s.Jobs.Do(ctx, jobs.Job{
-		Key: "prepare", First: time.Second, Most: 30 * time.Second, Run: s.Store.Prepare,
+		Key: key, First: time.Second, Most: 30 * time.Second, Run: s.prepare,
 		Done: func(err error) {
-			s.reached = s.reached || err == nil
+			s.prepared = s.prepared || err == nil
+			failed(err)
 			s.canLead()
 		},
 	})

@@ -6,6 +6,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -42,15 +43,38 @@ type Plane struct {
 	api   userdata.APIServer
 	arn   string
 	asked time.Time
+	away  error // why nothing is known yet; nil once it is
 }
 
-// Open asks EKS for what the configuration leaves open.
+// Open asks EKS for what the configuration leaves open. Where EKS does not answer, that is asked for again by Known and
+// Renew; an error is what a user has to put right.
 func Open(ctx context.Context, c Config) (*Plane, error) {
 	p := &Plane{cfg: c}
-	if err := p.ask(ctx); err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := p.ask(ctx)
+	if _, away := errors.AsType[*awayError](err); !away {
+		return p, err
 	}
+	p.asked, p.away = c.Now(), err
+	c.Log.WarnContext(ctx, "EKS does not say how nodes reach the API server; nothing is launched until it does", "error", err)
 	return p, nil
+}
+
+// awayError says that EKS has not answered, or could not for the moment.
+type awayError struct{ error }
+
+func (e *awayError) Unwrap() error { return e.error }
+
+// Known is an error while it is not known how nodes reach the API server: EKS has not said yet.
+func (p *Plane) Known(ctx context.Context) error {
+	p.mu.Lock()
+	away := p.away
+	p.mu.Unlock()
+	if away == nil {
+		return nil
+	}
+	return p.Renew(ctx)
 }
 
 // API is how nodes reach the API server.
@@ -67,27 +91,41 @@ func (p *Plane) ARN() string {
 	return p.arn
 }
 
-// Renew asks EKS again where its answer is old. Where that fails the last answer stands.
-func (p *Plane) Renew(ctx context.Context) {
+// Renew asks EKS again where its answer is old. Where that fails the last answer stands; it is an error where there was
+// none yet.
+func (p *Plane) Renew(ctx context.Context) error {
 	p.mu.Lock()
-	due := !p.known() && p.cfg.Now().Sub(p.asked) >= renewal
+	every := renewal
+	if p.away != nil {
+		every = patience
+	}
+	due := !p.known() && p.cfg.Now().Sub(p.asked) >= every
 	if due {
 		p.asked = p.cfg.Now() // others need not ask meanwhile, nor again at once where it fails
 	}
-	before := p.api
+	before, away := p.api, p.away
 	p.mu.Unlock()
 	if !due {
-		return
+		return away
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := p.ask(ctx); err != nil {
+	switch err := p.ask(ctx); {
+	case err != nil && away != nil:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.away != nil {
+			p.away = err
+		}
+		return p.away
+	case err != nil:
 		p.cfg.Log.WarnContext(ctx, "what EKS says of the cluster is not renewed", "error", err)
-		return
+		return nil
 	}
 	if now := p.API(); now != before {
 		p.cfg.Log.InfoContext(ctx, "the cluster's control plane has changed", "kubernetes_version", now.KubernetesVersion, "endpoint", now.Endpoint)
 	}
+	return nil
 }
 
 // known says that the configuration leaves nothing open.
@@ -106,7 +144,7 @@ func (p *Plane) ask(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.api, p.arn, p.asked = api, arn, p.cfg.Now()
+	p.api, p.arn, p.asked, p.away = api, arn, p.cfg.Now(), nil
 	return nil
 }
 
@@ -117,7 +155,11 @@ func (p *Plane) complete(ctx context.Context, api *userdata.APIServer) (arn stri
 	case awserror.Of(err) == awserror.NotFound:
 		return "", fmt.Errorf("EKS has no cluster %s in %s: correct cluster or aws.region in the configuration, or set aws.api: %w", p.cfg.Cluster, p.cfg.Region, err)
 	case err != nil:
-		return "", fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", p.cfg.Cluster, err)
+		err = fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", p.cfg.Cluster, err)
+		if awserror.LacksRight(err) {
+			return "", err
+		}
+		return "", &awayError{err}
 	case out.Cluster == nil:
 		return "", fmt.Errorf("describe EKS cluster %s: the answer has no cluster", p.cfg.Cluster)
 	}

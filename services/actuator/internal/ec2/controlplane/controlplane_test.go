@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -20,10 +21,15 @@ import (
 type cloud struct {
 	version atomic.Value
 	asked   atomic.Int32
+	away    atomic.Bool
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	c.asked.Add(1)
+	if c.away.Load() {
+		http.Error(w, `{"message":"busy"}`, http.StatusServiceUnavailable)
+		return
+	}
 	version, _ := c.version.Load().(string)
 	if version == "" {
 		w.Header().Set("X-Amzn-ErrorType", "ResourceNotFoundException")
@@ -34,11 +40,15 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		`","certificateAuthority":{"data":"Q0E="},"kubernetesNetworkConfig":{"serviceIpv4Cidr":"10.100.0.0/16"}}}`))
 }
 
+// away is the version of an EKS that does not answer.
+const away = "away"
+
 // open opens a plane at a clock that the test sets.
 func open(t *testing.T, version string, given userdata.APIServer) (*Plane, *cloud, *time.Time, error) {
 	t.Helper()
 	c, now := &cloud{}, time.Unix(0, 0)
 	c.version.Store(version)
+	c.away.Store(version == away)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	client := eks.New(eks.Options{
@@ -60,19 +70,25 @@ func TestAnUpgradeIsSeenWhileKerfRuns(t *testing.T) {
 		t.Fatalf("%+v, %s, want %+v", p.API(), p.ARN(), want)
 	}
 	c.version.Store("1.36")
-	if p.Renew(t.Context()); c.asked.Load() != 1 {
+	renew := func() {
+		t.Helper()
+		if err := errors.Join(p.Renew(t.Context()), p.Known(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	if renew(); c.asked.Load() != 1 {
 		t.Error("EKS is asked again at once")
 	}
 	*now = now.Add(renewal)
-	p.Renew(t.Context())
-	p.Renew(t.Context())
+	renew()
+	renew()
 	if want.KubernetesVersion = "1.36"; p.API() != want || c.asked.Load() != 2 {
 		t.Errorf("%+v after %d calls, want %+v after 2", p.API(), c.asked.Load(), want)
 	}
 	c.version.Store("")
 	*now = now.Add(renewal)
-	p.Renew(t.Context())
-	p.Renew(t.Context())
+	renew()
+	renew()
 	if p.API() != want || c.asked.Load() != 3 {
 		t.Errorf("%+v after %d calls: want what was known, and no more calls than when EKS answers", p.API(), c.asked.Load())
 	}
@@ -85,8 +101,37 @@ func TestWhatIsConfiguredIsNotAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	*now = now.Add(24 * time.Hour)
-	if p.Renew(t.Context()); p.API() != given || c.asked.Load() != 0 {
+	if err := p.Renew(t.Context()); err != nil || p.API() != given || c.asked.Load() != 0 {
 		t.Errorf("%+v after %d calls, want %+v after none", p.API(), c.asked.Load(), given)
+	}
+}
+
+func TestAnEKSThatIsAwayIsAskedAgain(t *testing.T) {
+	p, c, now, err := open(t, away, userdata.APIServer{})
+	if err != nil {
+		t.Fatalf("not opened: %v", err)
+	}
+	for range 2 {
+		if p.Known(t.Context()) == nil || p.Renew(t.Context()) == nil {
+			t.Error("known, though EKS has not answered")
+		}
+	}
+	if c.asked.Load() != 1 {
+		t.Errorf("asked %d times at once", c.asked.Load())
+	}
+	*now = now.Add(patience)
+	if p.Known(t.Context()) == nil || c.asked.Load() != 2 {
+		t.Errorf("asked %d times, want it asked again", c.asked.Load())
+	}
+	c.away.Store(false)
+	*now = now.Add(patience)
+	if err := p.Known(t.Context()); err != nil || p.API().Check() != nil || c.asked.Load() != 3 {
+		t.Errorf("%v, %+v", err, p.API())
+	}
+	c.away.Store(true)
+	*now = now.Add(renewal)
+	if err := errors.Join(p.Renew(t.Context()), p.Known(t.Context())); err != nil {
+		t.Errorf("what was known does not stand: %v", err)
 	}
 }
 
