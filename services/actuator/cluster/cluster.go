@@ -114,11 +114,6 @@ func (n *Node) Leaving() bool { return n.Terminating || n.Disrupted() }
 // Disrupted says that the node has the taint that keeps new pods off one that goes.
 func (n *Node) Disrupted() bool { return n.tainted(labels.TaintDisrupted) }
 
-// Joined says that the node is no longer as its kubelet registers it, which lets no pod onto it.
-func (n *Node) Joined() bool {
-	return !slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == labels.TaintUnregistered && t.Effect == model.NoExecute })
-}
-
 // Open says that the node takes new pods, as far as Kerf keeps it from that: it has joined, and stays.
 func (n *Node) Open() bool {
 	return !n.Leaving() && !n.Cordoned && !n.tainted(labels.TaintUnregistered)

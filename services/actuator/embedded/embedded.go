@@ -108,7 +108,7 @@ func (c Config) etcd() *embed.Config {
 	return conf
 }
 
-// makeRoom drops history and gives its room back where etcd was full: it takes no writes before, and nobody could run
+// makeRoom drops history and gives its room back where etcd was full: it takes no writes before, and no one could run
 // etcdctl in a pod that has none. Where something else has filled it, it is soon full again.
 func (e *Etcd) makeRoom(ctx context.Context, log *slog.Logger) error {
 	client := v3client.New(e.server.Server)

@@ -82,6 +82,11 @@ type PoolNodes struct {
 	More int
 }
 
+// BudgetStops says that a pool's budgets that are active let none of its nodes go for a reason, whatever else is going on.
+func BudgetStops(active []ActiveBudget, why model.DisruptionReason, pool model.PoolName) bool {
+	return !BudgetAllows(active, why, PoolNodes{Pool: pool, Nodes: 1, More: 1}).OK()
+}
+
 // BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active
 // (ActiveBudgets): the strictest, and of equals the one that lasts longest.
 func BudgetAllows(active []ActiveBudget, why model.DisruptionReason, p PoolNodes) model.Reason {

@@ -63,8 +63,13 @@ func HoldsDrain(p *model.Pod, c *model.PodClass, covering []*model.PodDisruption
 	}
 	protected, _ := Protected(p, now)
 	return !protected.OK() || NeverEvicted(covering) || slices.ContainsFunc(covering, func(b *model.PodDisruptionBudget) bool {
-		return b.DisruptionsAllowed <= 0 && (p.Ready || !b.AllowsUnhealthy)
+		return b.DisruptionsAllowed <= 0 && CountsEviction(b, p)
 	})
+}
+
+// CountsEviction says whether a disruption budget counts the eviction of a pod that it covers.
+func CountsEviction(b *model.PodDisruptionBudget, p *model.Pod) bool {
+	return p.Ready || !b.AllowsUnhealthy
 }
 
 // NeverEvicted says that the API server never evicts a pod, by the disruption budgets that cover it.

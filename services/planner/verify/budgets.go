@@ -151,7 +151,7 @@ func (b *budgets) toBeEvicted() map[*model.PodDisruptionBudget]int {
 		}
 		for _, p := range pods {
 			for _, pdb := range b.pdbs.covering(p) {
-				if rules.ToBeEvicted(p, b.f.Cluster.Class(p)) && (p.Ready || !pdb.AllowsUnhealthy) {
+				if rules.ToBeEvicted(p, b.f.Cluster.Class(p)) && rules.CountsEviction(pdb, p) {
 					out[pdb]++
 				}
 			}
@@ -164,7 +164,7 @@ func (b *budgets) toBeEvicted() map[*model.PodDisruptionBudget]int {
 func (b *budgets) countEvictions(evictions map[*model.PodDisruptionBudget]map[model.ClaimID]int, id model.ClaimID) {
 	for _, p := range b.f.Cluster.MovableOn(id) {
 		for _, pdb := range b.pdbs.covering(p) {
-			if !p.Ready && pdb.AllowsUnhealthy {
+			if !rules.CountsEviction(pdb, p) {
 				continue
 			}
 			if evictions[pdb] == nil {

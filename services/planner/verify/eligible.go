@@ -106,7 +106,7 @@ func (d *disruptions) podsAllow(subject string, node *model.Node) {
 		}
 		if c := d.f.Cluster.Class(p); c.Daemon && !p.Terminating && rules.Evicted(c) {
 			for _, pdb := range d.pdbs.covering(p) {
-				if pdb.NeverAllows && (p.Ready || !pdb.AllowsUnhealthy) {
+				if pdb.NeverAllows && rules.CountsEviction(pdb, p) {
 					d.r.Fail(subject, "pod %s of a DaemonSet on node %s can't ever be evicted, because of %s", p.ID, node.Name, pdb.ID)
 				}
 			}

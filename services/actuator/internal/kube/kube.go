@@ -257,7 +257,7 @@ func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) erro
 			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = tombstone.Obj
 			}
-			if u, ok := o.(*unstructured.Unstructured); ok { // whoever removed it
+			if u, ok := o.(*unstructured.Unstructured); ok { // removed by Kerf or by someone else
 				k.wrote.forget(i.resource, u.GetName())
 			}
 			seen(o, nil)

@@ -130,7 +130,7 @@ func (w withoutClaims) Publish(ctx context.Context, p cluster.Publication) error
 }
 
 // TestANodeIsReasonEnoughToKeepAnInstanceThatTheStoreHasLost has a backup that is older than the claim: by the store's age
-// alone its instance would be one that nobody has asked for.
+// alone its instance would be one that no one has asked for.
 func TestANodeIsReasonEnoughToKeepAnInstanceThatTheStoreHasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

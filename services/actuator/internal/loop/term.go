@@ -359,14 +359,14 @@ func (t *term) allows(pool model.PoolName, why model.DisruptionReason, more int)
 	return rules.BudgetAllows(active, why, nodes).OK()
 }
 
-// stops says that a budget lets none of a pool's nodes go for a reason, whatever else of the pool is wrong.
+// stops says that a budget lets none of a pool's nodes go for a reason.
 func (t *term) stops(pool model.PoolName, why model.DisruptionReason) bool {
 	p := t.pool(pool)
 	if p == nil {
 		return false
 	}
 	active, _ := rules.ActiveBudgets(p.Budgets, t.agenda.Now())
-	return !rules.BudgetAllows(active, why, rules.PoolNodes{Pool: pool, Nodes: 1, More: 1}).OK()
+	return rules.BudgetStops(active, why, pool)
 }
 
 func (t *term) pool(name model.PoolName) *cluster.Pool {

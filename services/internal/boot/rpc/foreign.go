@@ -13,7 +13,7 @@ import (
 // lookAgain is how often a server whose certificate runs out is asked whether it shows another by now.
 const lookAgain = 10 * time.Minute
 
-// foreign is a server that is not Kerf's, as etcd, as it was met at an address: of its certificate nobody else tells.
+// foreign is a server that is not Kerf's, as etcd, as it was met at an address: no metric else tells of its certificate.
 type foreign struct {
 	leaf         *x509.Certificate
 	credentials  *clientCredentials
@@ -55,7 +55,7 @@ func (c *Certificates) leftOfForeign(now time.Time) float64 {
 }
 
 // look connects to a foreign server anew, which takes in what it shows now. One that can't be connected with is
-// forgotten: it is taken in again once it is back, or shows nobody anything.
+// forgotten: it is taken in again once it is back, or has no certificate to show any more.
 func (c *Certificates) look(address string, met foreign) {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()

@@ -90,7 +90,7 @@ func (s *Server) healthServer() *http.Server {
 }
 
 // newest is a listener that keeps the newest connections. With as many as it may have it closes the oldest for the next
-// one: to refuse the next one would let whoever holds connections keep out the kubelet, which then ends the process.
+// one: to refuse the next one would let a caller that holds connections keep out the kubelet, which then ends the process.
 type newest struct {
 	net.Listener
 	most int

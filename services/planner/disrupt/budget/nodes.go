@@ -88,9 +88,9 @@ func (n *Nodes) ReasonFor(host int, p *view.Pool, why model.DisruptionReason, ot
 	return n.Reason(p, why, others+1)
 }
 
-// Stops says that a pool's budgets let no node at all go for a reason, whatever else is going on.
+// Stops says that a pool's budgets let no node at all go for a reason.
 func (n *Nodes) Stops(p *view.Pool, why model.DisruptionReason) bool {
-	return !rules.BudgetAllows(n.active[p.Index], why, rules.PoolNodes{Pool: p.Name, Nodes: 1, More: 1}).OK()
+	return rules.BudgetStops(n.active[p.Index], why, p.Name)
 }
 
 // Repair says that a pool's budget keeps its unhealthy nodes, when so many are to go. Those that are not ready use no such

@@ -70,7 +70,7 @@ func (p *Pods) covering(c *view.Class) []*model.PodDisruptionBudget {
 
 // counts says whether a budget counts the eviction of a pod that it covers.
 func (p *Pods) counts(budget int, pod view.Pod) bool {
-	return pod.Ready || !p.v.Snapshot.PodDisruptionBudgets[budget].AllowsUnhealthy
+	return rules.CountsEviction(&p.v.Snapshot.PodDisruptionBudgets[budget], pod.Pod)
 }
 
 // Clone is a copy to try things out on.
